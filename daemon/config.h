@@ -1,0 +1,91 @@
+/* The configuration: one row a key (section, key, type, default, unit, range, reloadable), read from
+ * an INI file, the environment (IDMINT_<SECTION>_<KEY>) and options (--set SECTION.KEY=VALUE).
+ * An option wins over the environment, the environment over the file. An unknown section or key, a
+ * value out of range or with trailing garbage is an error that names file, line and key. */
+#ifndef IDMINT_CONFIG_H
+#define IDMINT_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* [counter NAME]: how that one counter is created. -1 (and unset max, start): as [counters] says. */
+struct config_counter {
+    struct config_counter *next;
+    char *name;
+    int64_t start, step, max, cache;
+    bool has_start, has_step, has_max, has_cache;
+};
+
+struct config {
+    struct {
+        char *resp; /* addresses by comma: host:port, [v6]:port, unix:PATH; port 0: any */
+        int64_t threads;    /* loop threads; 0: one a core */
+        int64_t backlog;
+        int64_t unix_mode;  /* octal in the file */
+    } listen;
+    struct {
+        char *uri;
+        int64_t batch; /* operations in one commit */
+    } store;
+    struct {
+        int64_t lead_ms, forward_step_ms, forward_settle_ms, window_ms;
+    } oid;
+    struct {
+        bool auto_create;
+        int64_t start, step, max, cache;
+        int64_t in_memory; /* counters held in memory */
+        int64_t block_ms;  /* how long a cached block is used where the store is shared */
+    } counters;
+    struct config_counter *counter; /* in the order of the file */
+    struct {
+        char *password_file; /* NULL: no credentials */
+        bool allow_open;
+    } auth;
+    struct {
+        int64_t connections;
+        int64_t request_ms;     /* deadline of a request */
+        int64_t idle_ms;        /* 0: never */
+        int64_t open_ms;        /* time to authenticate; only where a password is set */
+        int64_t write_ms;       /* a client that reads nothing for so long is dropped */
+        int64_t output_bytes;   /* replies waiting for one client, before reading from it pauses */
+        int64_t buffer_bytes;   /* buffers of all connections together */
+    } limits;
+    struct {
+        int64_t level; /* enum log_level */
+    } log;
+};
+
+/* One way in for all: source names where the value came from in errors. Adding to a config:
+ * defaults, then file, then environment, then options; the last one wins. */
+void config_init(struct config *config); /* all defaults */
+void config_finish(struct config *config);
+int config_set(struct config *config, const char *section, const char *key, const char *value,
+               const char *source, char *why, size_t why_bytes) __attribute__((warn_unused_result));
+/* "SECTION.KEY=VALUE" */
+int config_set_option(struct config *config, const char *option, char *why, size_t why_bytes)
+    __attribute__((warn_unused_result));
+int config_read_file(struct config *config, const char *path, char *why, size_t why_bytes)
+    __attribute__((warn_unused_result));
+/* The same for bytes in memory; `path` is for errors. For tests and fuzzing. */
+int config_read_text(struct config *config, const char *text, size_t len, const char *path,
+                     char *why, size_t why_bytes) __attribute__((warn_unused_result));
+int config_read_environment(struct config *config, char *const *environment, char *why,
+                            size_t why_bytes) __attribute__((warn_unused_result));
+/* What no single key can tell: values that contradict each other. */
+int config_check(const struct config *config, char *why, size_t why_bytes)
+    __attribute__((warn_unused_result));
+
+/* Each row in turn, for --help, CONFIG GET and the check of conf/idmintd.conf: false past the last.
+ * value: as text at value[0..value_bytes). */
+struct config_row_text {
+    const char *section, *key, *unit, *summary;
+    const char *fallback; /* the default as text */
+    bool reloadable;
+    bool secret; /* not shown by CONFIG GET */
+};
+bool config_row(size_t index, struct config_row_text *row);
+int config_get(const struct config *config, size_t index, char *value, size_t value_bytes)
+    __attribute__((warn_unused_result));
+
+#endif

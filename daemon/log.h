@@ -1,0 +1,18 @@
+/* One line an event, to stderr; with the syslog priority as "<4>" in front when stderr goes to the
+ * journal, else with time and level. Any thread. The one place beside main.c with global state. */
+#ifndef IDMINT_LOG_H
+#define IDMINT_LOG_H
+
+enum log_level {
+    LOG_ERROR = 3,
+    LOG_WARNING = 4,
+    LOG_NOTICE = 5,
+    LOG_INFO = 6,
+    LOG_DEBUG = 7,
+};
+
+void log_set_level(enum log_level level);
+/* Control characters in what is printed are escaped, so one event stays one line. */
+void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

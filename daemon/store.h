@@ -1,0 +1,126 @@
+/* What a store is: where counters and the ObjectId high water live durably.
+ *
+ * The life of an operation: an allocator fills a struct store_op and submits it to the store worker
+ * (store_worker.h); a worker thread gathers what has been submitted and calls store_commit with the
+ * lot; the store sets each operation's result; the worker calls each operation's `done`. Nothing
+ * here runs on a network thread.
+ *
+ * Ownership: an op belongs to who submitted it; the worker and the store borrow it, and `name`,
+ * from submission until `done` is called. `done` may free it.
+ * Threads: store_open, store_close: main thread, nothing in flight. store_commit: worker threads, at
+ * most store->workers at once; one op is in one commit.
+ * Durability: an op that ends as STORE_DONE and changed something is on durable storage (fsync, or
+ * acknowledged by a majority's journals) when store_commit returns.
+ * Errors: every op gets a result of its own; nothing is done by half. With NOT_DONE nothing was
+ * applied. With UNKNOWN it may have been: the caller must never issue those values again. */
+#ifndef IDMINT_STORE_H
+#define IDMINT_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum store_result {
+    STORE_DONE = 0,
+    STORE_NOT_DONE = -1,  /* nothing was applied: safe to repeat */
+    STORE_UNKNOWN = -2,   /* may have been applied */
+    STORE_ABSENT = -3,    /* no such counter, and the op does not create one */
+    STORE_EXISTS = -4,    /* CREATE: it is there already; `counter` tells how */
+    STORE_EXHAUSTED = -5, /* TAKE: would pass the counter's max; `counter` tells where it stands */
+    STORE_WRONGTYPE = -6, /* the stored value is no integer */
+    STORE_CHANGED = -7,   /* GIVE_BACK: value or generation are not what they were */
+    STORE_REFUSED = -8,   /* the store will not do this; `text` says why */
+};
+
+enum store_verb {
+    STORE_TAKE,       /* move a counter's value on by count * step */
+    STORE_READ,       /* look at a counter */
+    STORE_CREATE,     /* make a counter as `counter` says, where there is none */
+    STORE_RAISE,      /* move the value up to `value`; never down */
+    STORE_RESET,      /* set the value to `value`, also back */
+    STORE_DROP,       /* remove the counter */
+    STORE_GIVE_BACK,  /* set value from counter.value back to `value`, if value and generation stand */
+    STORE_LIST,       /* a page of counters in byte order of their names */
+    STORE_HIGH_WATER, /* set the ObjectId high-water second to `value` */
+};
+
+/* A counter as it stands in the store. */
+struct store_counter {
+    int64_t value; /* the greatest value issued or reserved; start - step before the first */
+    int64_t start;
+    int64_t step; /* >= 1 */
+    int64_t max;
+    int64_t cache;      /* 1: strict; n > 1: n values are reserved ahead */
+    int64_t generation; /* changed by CREATE, RAISE, RESET, DROP to a number this store never used */
+};
+
+struct store_op {
+    struct store_op *next; /* the worker's */
+    enum store_verb verb;
+    enum store_result result;
+    const char *name; /* the counter; LIST: only names that begin with this */
+    size_t name_len;
+    int64_t count;                /* TAKE: values wanted, >= 1; LIST: rows wanted at most */
+    int64_t value;                /* RAISE, RESET, GIVE_BACK, HIGH_WATER */
+    bool create;                  /* TAKE, RAISE: where absent, create as `counter` says first */
+    bool created;                 /* out: a counter was created */
+    struct store_counter counter; /* in: how to create; out: the counter after the op (LIST: none) */
+    const char *after;            /* LIST: only names greater than this; after_len 0: from the start */
+    size_t after_len;
+    char text[128]; /* out, where result is an error: what is wrong, for people; "" if nothing to say */
+
+    /* Called by the worker right before the commit: what the op asks is final from then on. Returns
+     * false where nothing is left to do: the op is then dropped (its owner may free it at once, in
+     * this call), and `done` is not called. NULL: always final. */
+    bool (*close)(struct store_op *op);
+    /* Called once for each row of a LIST, in order, inside store_commit. */
+    void (*row)(struct store_op *op, const char *name, size_t name_len,
+                const struct store_counter *counter);
+    /* Called by the worker when the result stands. Must not block. */
+    void (*done)(struct store_op *op);
+};
+
+#define STORE_ID_HEX 32
+
+struct store_facts {
+    char id[STORE_ID_HEX + 1]; /* random, made with the store; lower-case hex */
+    int64_t birth_s;           /* unix time at which the store was made */
+    int64_t high_water_s;      /* the saved ObjectId high-water second; -1: none yet */
+    char version[64];          /* the engine, for INFO: "SQLite 3.40.1" */
+};
+
+struct store {
+    const struct store_backend *backend;
+    struct store_facts facts; /* as they were at open */
+    unsigned workers;         /* threads that may be in store_commit at once */
+    unsigned flights;         /* commits of one counter that may be under way at once */
+    bool shared;              /* other daemons may use the same store at the same time */
+};
+
+struct store_backend {
+    const char *scheme; /* what stands before the URI's first colon */
+    /* rest: the URI after "scheme:". On failure nothing is left open and `why` says what is wrong
+     * and what to do, in one line without a newline. */
+    int (*open)(const char *rest, struct store **store, char *why, size_t why_bytes);
+    void (*commit)(struct store *store, struct store_op **ops, size_t count);
+    void (*close)(struct store *store);
+};
+
+/* 0, or -1 with `why`. The URI is never logged whole: it may hold a password. */
+int store_open(const char *uri, struct store **store, char *why, size_t why_bytes)
+    __attribute__((warn_unused_result));
+void store_commit(struct store *store, struct store_op **ops, size_t count);
+void store_close(struct store *store); /* NULL: nothing */
+
+/* The arithmetic of a counter, the same for the stores that do it themselves. No overflow whatever
+ * the counter holds. */
+
+/* Move counter->value on by count steps: DONE, or EXHAUSTED and nothing changed. */
+enum store_result store_counter_take(struct store_counter *counter, int64_t count);
+/* How many more values fit below counter->max. */
+int64_t store_counter_left(const struct store_counter *counter);
+/* NULL, or why these options make no counter (step < 1, max < start, start - step below int64,
+ * cache < 1 or > 1,000,000). */
+const char *store_counter_check(const struct store_counter *counter);
+
+#endif

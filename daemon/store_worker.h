@@ -1,0 +1,40 @@
+/* Group commit: gathers the operations that arrive while a commit is under way and commits them
+ * together, on threads of its own (as many as the store allows at once). */
+#ifndef IDMINT_STORE_WORKER_H
+#define IDMINT_STORE_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store.h"
+
+struct store_worker;
+
+struct store_worker_stats {
+    uint64_t commits;
+    uint64_t ops;
+    uint64_t ops_by_result[9]; /* index: -result */
+    uint64_t commit_us;        /* time spent in commits, in all */
+    uint64_t queued;           /* waiting now */
+    int64_t last_done_ms;      /* CLOCK_BOOTTIME of the last commit with a DONE in it; 0: none yet */
+};
+
+/* batch: the most operations in one commit. Starts the threads. 0, or -1 where a thread can not be
+ * started. */
+int store_worker_create(struct store *store, size_t batch, struct store_worker **worker)
+    __attribute__((warn_unused_result));
+
+/* Any thread. The op's `done` is called on a worker thread, or `close` drops it. */
+void store_worker_submit(struct store_worker *worker, struct store_op *op);
+
+/* Take an op back that no commit has picked up yet: true, and neither close nor done is called;
+ * false: it is (or was) in a commit, and `done` comes or came. Any thread. */
+bool store_worker_cancel(struct store_worker *worker, struct store_op *op);
+
+void store_worker_look(struct store_worker *worker, struct store_worker_stats *stats);
+
+/* Commit what is queued, wait for it, end the threads. NULL: nothing. Not from a worker thread;
+ * nothing may be submitted any more by other threads, though `done` callbacks may still submit. */
+void store_worker_destroy(struct store_worker *worker);
+
+#endif
