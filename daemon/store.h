@@ -106,7 +106,7 @@ struct store_backend {
     void (*close)(struct store *store);
 };
 
-/* 0, or -1 with `why`. The URI is never logged whole: it may hold a password. */
+/* In stores.c, beside the table of backends. 0, or -1 with `why`. The URI is never logged whole: it may hold a password. */
 int store_open(const char *uri, struct store **store, char *why, size_t why_bytes)
     __attribute__((warn_unused_result));
 void store_commit(struct store *store, struct store_op **ops, size_t count);
