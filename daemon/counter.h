@@ -22,15 +22,17 @@
 #include "store_worker.h"
 
 enum counter_event {
-    COUNTER_NEAR_MAX, /* past 90 % of its MAX; told once while the counter is held in memory */
+    COUNTER_NEAR_MAX,  /* past 90 % of its MAX; told once while the counter is held in memory */
     COUNTER_WENT_BACK, /* the store's value fell: stopped with BACKWARD */
 };
 
 struct counters_settings {
     struct store_counter create; /* how a name is created at its first use */
     bool auto_create;
-    size_t in_memory;  /* counters held in memory at most (those with takes waiting come on top) */
-    int64_t block_ms;  /* where the store is shared: how long a block is used after it was asked for */
+    uint64_t seed;    /* random: keeps clients from choosing names that meet in one bucket */
+    size_t in_memory; /* counters held in memory at most (those with takes waiting come on top) */
+    int64_t
+        block_ms; /* where the store is shared: how long a block is used after it was asked for */
     struct clock_now (*now)(void); /* called on worker threads */
     /* Told from any thread; may be NULL. */
     void (*event)(void *context, enum counter_event event, const char *name, size_t name_len);
@@ -43,17 +45,17 @@ struct counter_shard;
 
 /* A wish for values; lives inside its owner's request until it is done or cancelled. */
 struct counter_take {
-    struct counter_take *next;    /* this and the next two: counter.c's */
+    struct counter_take *next; /* this and the next two: counter.c's */
     struct counter_flush *flush;
     struct counter_shard *shard;
-    int64_t count;                /* in: values wanted by each reply, 1 .. LIMIT_COUNTER_RANGE */
-    uint32_t repeat;              /* in: replies that want so many, 1 .. LIMIT_RUN */
-    bool unit_step;               /* in: refused unless the counter's STEP is 1 */
-    uint32_t served;              /* out: so many replies got values, from the first on */
-    enum error_word error;        /* out: what the others got; NONE if all were served */
-    int64_t first;                /* out: first value of the first reply */
-    int64_t step;                 /* out: reply i has first + (i * count + 0 .. count - 1) * step */
-    char *text;                   /* out: why, where `error` is set; NULL or from malloc, caller frees */
+    int64_t count;         /* in: values wanted by each reply, 1 .. LIMIT_COUNTER_RANGE */
+    uint32_t repeat;       /* in: replies that want so many, 1 .. LIMIT_RUN */
+    bool unit_step;        /* in: refused unless the counter's STEP is 1 */
+    uint32_t served;       /* out: so many replies got values, from the first on */
+    enum error_word error; /* out: what the others got; NONE if all were served */
+    int64_t first;         /* out: first value of the first reply */
+    int64_t step;          /* out: reply i has first + (i * count + 0 .. count - 1) * step */
+    char *text;            /* out: why, where `error` is set; NULL or from malloc, caller frees */
     void (*done)(struct counter_take *take); /* on a worker thread; may free the take */
 };
 
