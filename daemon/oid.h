@@ -21,10 +21,11 @@
 #include "objectid.h"
 
 struct oid_settings {
-    int64_t lead_ms;    /* how far ahead of the clock seconds may be borrowed; default 2000 */
+    int64_t lead_ms;    /* how far ahead of the clock seconds may be borrowed; default 2000; below
+                           1000 a batch of 2^24 may never fit */
     int64_t forward_ms; /* the longest forward step that is followed at once; default 3600000 */
     int64_t settle_ms;  /* how long a longer step must last to be followed; default 60000 */
-    int64_t window_s;   /* how far ahead the high water is saved; default 3 */
+    int64_t window_s;   /* how far ahead the high water is saved; >= 1; default 3 */
 };
 
 enum oid_status {
@@ -39,10 +40,12 @@ enum oid_status {
 struct oid_issuer {
     struct oid_settings settings;
     uint8_t random[OBJECTID_RANDOM_BYTES];
-    _Alignas(64) _Atomic uint64_t tick;     /* the last tick issued; bit 63: CLOSED */
-    _Alignas(64) _Atomic int64_t window_s;  /* the greatest second that may be issued */
-    _Atomic int64_t offset_ms;              /* real time followed - boot time, at its highest */
-    _Atomic int64_t forward_since_ms;       /* boot time when a long forward step was first seen; 0: none */
+    int64_t start_s;                       /* no id has a second below this */
+    _Alignas(64) _Atomic uint64_t tick;    /* the last tick issued; bit 63: CLOSED */
+    _Alignas(64) _Atomic int64_t window_s; /* the greatest second that may be issued */
+    _Atomic int64_t offset_ms;             /* real time followed - boot time, at its highest */
+    _Atomic int64_t
+        forward_since_ms; /* boot time when a long forward step was first seen; 0: none */
 };
 
 /* saved_s: the high-water second in the store, -1 where there is none. Issuing begins at
@@ -52,26 +55,32 @@ void oid_init(struct oid_issuer *issuer, const struct oid_settings *settings,
               const uint8_t random[OBJECTID_RANDOM_BYTES + 3], struct clock_now now,
               int64_t saved_s);
 
-/* Take the `count` (1 .. 2^24) contiguous ticks *first .. *first + count - 1. Any thread. */
+/* Take the `count` (1 .. 2^24) contiguous ticks *first .. *first + count - 1. Any thread. `now` is
+ * to be fresh: by a clock that was read long ago others seem far ahead, which gives OID_LEAD. */
 int oid_take(struct oid_issuer *issuer, struct clock_now now, uint32_t count, uint64_t *first)
     __attribute__((warn_unused_result));
 
-/* The second to save now, or -1 while the saved window is long enough. Any thread. */
-int64_t oid_wanted_high_water(const struct oid_issuer *issuer, struct clock_now now);
+/* The second to save now, or -1 while the saved window is long enough, or once closed. Any thread.
+ * Watches the clock as oid_take does: called on a timer, a forward step is seen through though
+ * nobody takes ids. */
+int64_t oid_wanted_high_water(struct oid_issuer *issuer, struct clock_now now);
 
 /* The store has acknowledged (durably) that the high water is `second`: the window opens up to it.
  * Never moves back. Any thread. */
 void oid_saved(struct oid_issuer *issuer, int64_t second);
 
 /* Set CLOSED: after this returns no thread issues again. Returns the last second really used, to
- * which the high water may be lowered. */
+ * which the high water may be lowered; where nothing was issued since oid_init that is saved_s (0
+ * where there was none). */
 int64_t oid_close(struct oid_issuer *issuer);
 
 struct oid_state {
-    uint64_t tick;            /* the last tick issued */
-    int64_t lead_ms;          /* how far its second is ahead of the clock; <= 0: not */
-    int64_t window_ms;        /* from the clock to the end of the saved window */
-    bool forward_step;        /* a long forward step is being waited out */
+    uint64_t tick;     /* the last tick issued */
+    int64_t lead_ms;   /* how far its second is ahead of real time, whatever the cause; <= 0: not */
+    int64_t window_ms; /* what is left of the saved window, from real time or the last tick's second
+                          on, whichever is later; < 0: none */
+    bool forward_step; /* a long forward step is being waited out; real time above is then what
+                          BOOTTIME makes of it */
 };
 void oid_look(const struct oid_issuer *issuer, struct clock_now now, struct oid_state *state);
 

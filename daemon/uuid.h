@@ -20,7 +20,7 @@ typedef void uuid_random(void *context, void *bytes, size_t len);
 
 struct uuid_source {
     pthread_mutex_t lock;
-    uuid_random *random; /* called from any thread, for version 7 under the lock */
+    uuid_random *random; /* called from any thread, for version 7 also under the lock */
     void *context;
     uint64_t last_ms;
     uint64_t high; /* upper 12 of the 74 bits */
