@@ -1,7 +1,7 @@
-/* An ObjectId as bytes and as text. Twelve bytes: 4 bytes seconds since 1970 (unsigned, big endian),
- * 5 bytes random value, 3 bytes counter (big endian), as in the MongoDB ObjectId specification.
- * Seconds and counter together are the 56-bit tick by which idmint orders ids:
- * tick = seconds << 24 | counter. Pure functions; used by the daemon and by the client. */
+/* An ObjectId as bytes and as text. Twelve bytes: 4 bytes seconds since 1970 (unsigned, big
+ * endian), 5 bytes random value, 3 bytes counter (big endian), as in the MongoDB ObjectId
+ * specification. Seconds and counter together are the 56-bit tick by which idmint orders ids: tick
+ * = seconds << 24 | counter. Pure functions; used by the daemon and by the client. */
 #ifndef IDMINT_OBJECTID_H
 #define IDMINT_OBJECTID_H
 
@@ -42,9 +42,9 @@ bool objectid_parse(const char *hex, size_t len, uint8_t id[OBJECTID_BYTES]);
 #define OBJECTID_TIME_TEXT 21
 void objectid_time_text(uint32_t seconds, char text[OBJECTID_TIME_TEXT]);
 
-/* Unix seconds, or an RFC 3339 time ("2012-10-17T21:13:27Z", an offset instead of Z, a fraction
- * that is cut off); false outside 0 .. 2^32 - 1 and for what is neither. A second of 60 is read as
- * the next minute's first. */
+/* Unix seconds without leading zeros, or an RFC 3339 time ("2012-10-17T21:13:27Z", an offset
+ * instead of Z, a fraction that is cut off); false outside 0 .. 2^32 - 1 and for what is neither. A
+ * second of 60 is read as the next minute's first. */
 bool objectid_parse_time(const char *text, size_t len, uint32_t *seconds);
 
 #endif

@@ -16,6 +16,7 @@ struct resp_arg {
     size_t len;
 };
 
+/* Each below SIZE_MAX / 2. */
 struct resp_limits {
     size_t inline_bytes;
     size_t bulk_bytes;
@@ -31,9 +32,11 @@ enum resp_status {
 
 /* Read one command, an array of bulk strings or a plain line, from the start of buf.
  * RESP_OK: args[0..*argc) and *used bytes consumed; an empty line or array gives *argc = 0.
- * RESP_MORE: *used tells how long the bytes must be before another try can succeed (> len).
+ * RESP_MORE: *used tells how long the bytes must be before another try can decide (> len).
  * RESP_BAD: *why is the text of the error as Redis words it, without the word ERR
- * ("Protocol error: invalid bulk length"). `args` has room for limits->args entries.
+ * ("Protocol error: invalid bulk length"); told at the first byte that is wrong.
+ * `args` has room for limits->args entries; whatever the outcome, they may be written to.
+ * Any negative number of arguments is an empty array, as in Redis.
  * A plain line is split at spaces and tabs; an argument may be put in double or single quotes,
  * without escapes. It ends with LF; a CR before it is dropped. */
 int resp_read_command(const char *buf, size_t len, const struct resp_limits *limits,
@@ -42,9 +45,9 @@ int resp_read_command(const char *buf, size_t len, const struct resp_limits *lim
 
 enum resp_type {
     RESP_SIMPLE,  /* +  data, len */
-    RESP_ERROR,   /* -  data, len */
+    RESP_ERROR,   /* - and RESP3's !  data, len */
     RESP_INTEGER, /* :  integer */
-    RESP_BULK,    /* $ and RESP3's =  data, len */
+    RESP_BULK,    /* $ and RESP3's = (without its format)  data, len */
     RESP_NULL,    /* $-1, *-1, _ */
     RESP_ARRAY,   /* *, ~ and >  integer elements follow */
     RESP_MAP,     /* %  integer pairs follow */
@@ -60,8 +63,8 @@ struct resp_value {
 };
 
 /* Read one value from the start of buf: a scalar whole, or the head of an array or map, whose
- * elements the caller reads with further calls. Returns as resp_read_command; bulk strings above
- * max_bytes are RESP_BAD. */
+ * elements the caller reads with further calls. Returns as resp_read_command; lines and bulk
+ * strings above max_bytes (below SIZE_MAX / 2) and more than 2^32 - 1 elements are RESP_BAD. */
 int resp_read_value(const char *buf, size_t len, size_t max_bytes, struct resp_value *value,
                     size_t *used) __attribute__((warn_unused_result));
 
@@ -73,7 +76,8 @@ void resp_write_bulk_text(struct buffer *out, const char *text);
 void resp_write_bulk_integer(struct buffer *out, int64_t value);
 void resp_write_null(struct buffer *out, bool resp3);
 void resp_write_array(struct buffer *out, size_t count);
-void resp_write_map(struct buffer *out, size_t pairs, bool resp3); /* RESP2: an array of 2 * pairs */
+void resp_write_map(struct buffer *out, size_t pairs,
+                    bool resp3); /* RESP2: an array of 2 * pairs */
 /* "-WORD text"; control characters in the text become spaces, so a reply stays one line. */
 void resp_write_error(struct buffer *out, enum error_word word, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
