@@ -74,7 +74,7 @@ void uuid_take_v7(struct uuid_source *source, int64_t real_ms, size_t count, uin
     source->random(source->context, out + count * (UUID_BYTES - STEP_BYTES), count * STEP_BYTES);
     pthread_mutex_lock(&source->lock);
     for (size_t i = 0; i < count; i++, step += STEP_BYTES, out += UUID_BYTES) {
-        if (i == 0 && real_ms > (int64_t)source->last_ms)
+        if (real_ms > (int64_t)source->last_ms)
             begin_millisecond(source, (uint64_t)real_ms);
         else
             grow(source, read_big_endian(step, STEP_BYTES) + 1);
