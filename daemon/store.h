@@ -7,10 +7,12 @@
  *
  * Ownership: an op belongs to who submitted it; the worker and the store borrow it, and `name`,
  * from submission until `done` is called. `done` may free it.
- * Threads: store_open, store_close: main thread, nothing in flight. store_commit: worker threads, at
- * most store->workers at once; one op is in one commit.
+ * Threads: store_open, store_close: main thread, nothing in flight. store_commit: worker threads,
+ * at most store->workers at once; one op is in one commit.
+ *
  * Durability: an op that ends as STORE_DONE and changed something is on durable storage (fsync, or
  * acknowledged by a majority's journals) when store_commit returns.
+ *
  * Errors: every op gets a result of its own; nothing is done by half. With NOT_DONE nothing was
  * applied. With UNKNOWN it may have been: the caller must never issue those values again. */
 #ifndef IDMINT_STORE_H
@@ -39,7 +41,7 @@ enum store_verb {
     STORE_RAISE,      /* move the value up to `value`; never down */
     STORE_RESET,      /* set the value to `value`, also back */
     STORE_DROP,       /* remove the counter */
-    STORE_GIVE_BACK,  /* set value from counter.value back to `value`, if value and generation stand */
+    STORE_GIVE_BACK,  /* set counter.value back to `value`, if value and generation still stand */
     STORE_LIST,       /* a page of counters in byte order of their names */
     STORE_HIGH_WATER, /* set the ObjectId high-water second to `value` */
 };
@@ -50,8 +52,9 @@ struct store_counter {
     int64_t start;
     int64_t step; /* >= 1 */
     int64_t max;
-    int64_t cache;      /* 1: strict; n > 1: n values are reserved ahead */
-    int64_t generation; /* changed by CREATE, RAISE, RESET, DROP to a number this store never used */
+    int64_t cache; /* 1: strict; n > 1: n values are reserved ahead */
+    /* Changed by CREATE, RAISE, RESET, DROP to a number this store never used. */
+    int64_t generation;
 };
 
 struct store_op {
@@ -60,14 +63,20 @@ struct store_op {
     enum store_result result;
     const char *name; /* the counter; LIST: only names that begin with this */
     size_t name_len;
-    int64_t count;                /* TAKE: values wanted, >= 1; LIST: rows wanted at most */
-    int64_t value;                /* RAISE, RESET, GIVE_BACK, HIGH_WATER */
-    bool create;                  /* TAKE, RAISE: where absent, create as `counter` says first */
-    bool created;                 /* out: a counter was created */
-    struct store_counter counter; /* in: how to create; out: the counter after the op (LIST: none) */
-    const char *after;            /* LIST: only names greater than this; after_len 0: from the start */
+    int64_t count; /* TAKE: values wanted, >= 1; LIST: rows wanted at most */
+    int64_t value; /* RAISE, RESET (above max: REFUSED), GIVE_BACK, HIGH_WATER */
+    bool create;   /* TAKE, RAISE: where absent, create as `counter` says first */
+    bool created;  /* out: a counter was created */
+    /* In: how to create; `value` of it counts for CREATE alone (start - step for a fresh counter),
+     * TAKE and RAISE begin at start - step; GIVE_BACK: value and generation as they must stand.
+     * Out: the counter after the op (DROP: as it was, under the generation that ended it; LIST,
+     * HIGH_WATER: none). Unspecified after any error but EXISTS, EXHAUSTED and CHANGED: to be
+     * filled again before the op is submitted again. */
+    struct store_counter counter;
+    const char *after; /* LIST: only names greater than this; after_len 0: from the start */
     size_t after_len;
-    char text[128]; /* out, where result is an error: what is wrong, for people; "" if nothing to say */
+    /* Out, where result is an error: what is wrong, for people; "" if there is nothing to say. */
+    char text[128];
 
     /* Called by the worker right before the commit: what the op asks is final from then on. Returns
      * false where nothing is left to do: the op is then dropped (its owner may free it at once, in
@@ -106,7 +115,8 @@ struct store_backend {
     void (*close)(struct store *store);
 };
 
-/* In stores.c, beside the table of backends. 0, or -1 with `why`. The URI is never logged whole: it may hold a password. */
+/* In stores.c, beside the table of backends. 0, or -1 with `why`. The URI is never logged whole: it
+ * may hold a password. */
 int store_open(const char *uri, struct store **store, char *why, size_t why_bytes)
     __attribute__((warn_unused_result));
 void store_commit(struct store *store, struct store_op **ops, size_t count);
@@ -122,5 +132,26 @@ int64_t store_counter_left(const struct store_counter *counter);
 /* NULL, or why these options make no counter (step < 1, max < start, start - step below int64,
  * cache < 1 or > 1,000,000). */
 const char *store_counter_check(const struct store_counter *counter);
+
+/* For stores that hold the rows and apply the verbs themselves. */
+
+enum store_change {
+    STORE_SAME,
+    STORE_VALUE, /* only the value */
+    STORE_WHOLE, /* value and generation */
+    STORE_NEW,
+    STORE_GONE,
+};
+
+bool store_verb_writes(enum store_verb verb);
+/* What the op (any verb about one counter) does to a counter, or to its absence. Sets the op's
+ * result and all that comes out of it, changes or fills *counter, and takes new generations from
+ * *generation, the last one used. Returns what of the row is to be stored. */
+enum store_change store_counter_apply(struct store_op *op, bool exists,
+                                      struct store_counter *counter, int64_t *generation);
+/* LIST: does the name begin as it must? */
+bool store_list_wants(const struct store_op *op, const char *name, size_t name_len);
+/* An op of a commit that failed: what only looks is NOT_DONE whatever became of the others. */
+void store_op_fail(struct store_op *op, enum store_result result, const char *text);
 
 #endif
