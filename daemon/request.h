@@ -1,0 +1,52 @@
+/* A command whose reply is not there yet. Allocated by a command's handler, put in its connection's
+ * line by the connection, completed by a worker thread through its host, and freed on the loop
+ * thread that owns the connection: once it has completed, or once it has been cancelled. */
+#ifndef IDMINT_REQUEST_H
+#define IDMINT_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "errors.h"
+
+struct request;
+struct session;
+
+/* Where a request comes back to: the loop that owns its connection. */
+struct request_host {
+    /* Any thread: the reply can be written. */
+    void (*completed)(struct request_host *host, struct request *request);
+};
+
+enum request_cancel {
+    REQUEST_TAKEN_BACK, /* nothing was taken; the request may be freed at once */
+    REQUEST_UNDER_WAY,  /* it will complete later, and is to be freed then */
+};
+
+struct request_kind {
+    /* Write the reply, or replies. */
+    void (*write)(struct request *request, struct buffer *out, bool resp3);
+    /* Take it back, if that is still possible. */
+    enum request_cancel (*cancel)(struct request *request);
+    /* For a request that waits for time to pass: look again; true: it has completed. NULL where it
+     * is completed through its host. */
+    bool (*poll)(struct request *request, struct clock_now now);
+    void (*destroy)(struct request *request);
+};
+
+struct request {
+    const struct request_kind *kind;
+    struct request *next;     /* in its connection's line */
+    struct request *handed;   /* in its host's inbox, or among those that wait for time */
+    struct request_host *host;
+    struct session *session;  /* NULL: given up; free it when it completes */
+    int64_t deadline_ms;      /* BOOTTIME */
+    uint32_t replies;         /* how many it stands for */
+    bool completed;           /* set by the loop thread */
+    bool reads;               /* takes nothing whatever happens: TRYAGAIN instead of UNCERTAIN */
+    struct buffer after;      /* replies that come after it and were there first */
+};
+
+#endif
