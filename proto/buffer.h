@@ -15,7 +15,8 @@ struct buffer {
     bool failed;
 };
 
-/* Empty, without memory of its own; buffer_finish gives back what it grew to and leaves it empty. */
+/* Empty, without memory of its own; buffer_finish gives back what it grew to and leaves it empty.
+ */
 void buffer_init(struct buffer *buffer, size_t max_bytes);
 void buffer_finish(struct buffer *buffer);
 

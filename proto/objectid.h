@@ -1,7 +1,7 @@
 /* An ObjectId as bytes and as text. Twelve bytes: 4 bytes seconds since 1970 (unsigned, big
  * endian), 5 bytes random value, 3 bytes counter (big endian), as in the MongoDB ObjectId
- * specification. Seconds and counter together are the 56-bit tick by which idmint orders ids: tick
- * = seconds << 24 | counter. Pure functions; used by the daemon and by the client. */
+ * specification. Seconds and counter together are the 56-bit tick by which idmint orders ids:
+ * tick = seconds << 24 | counter. Pure functions; used by the daemon and by the client. */
 #ifndef IDMINT_OBJECTID_H
 #define IDMINT_OBJECTID_H
 

@@ -76,8 +76,8 @@ void resp_write_bulk_text(struct buffer *out, const char *text);
 void resp_write_bulk_integer(struct buffer *out, int64_t value);
 void resp_write_null(struct buffer *out, bool resp3);
 void resp_write_array(struct buffer *out, size_t count);
-void resp_write_map(struct buffer *out, size_t pairs,
-                    bool resp3); /* RESP2: an array of 2 * pairs */
+/* In RESP2 an array of 2 * pairs. */
+void resp_write_map(struct buffer *out, size_t pairs, bool resp3);
 /* "-WORD text"; control characters in the text become spaces, so a reply stays one line. */
 void resp_write_error(struct buffer *out, enum error_word word, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
