@@ -1,5 +1,5 @@
-/* The configuration: one row a key (section, key, type, default, unit, range, reloadable), read from
- * an INI file, the environment (IDMINT_<SECTION>_<KEY>) and options (--set SECTION.KEY=VALUE).
+/* The configuration: one row a key (section, key, type, default, unit, range, reloadable), read
+ * from an INI file, the environment (IDMINT_<SECTION>_<KEY>) and options (--set SECTION.KEY=VALUE).
  * An option wins over the environment, the environment over the file. An unknown section or key, a
  * value out of range or with trailing garbage is an error that names file, line and key. */
 #ifndef IDMINT_CONFIG_H
@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* [counter NAME]: how that one counter is created. -1 (and unset max, start): as [counters] says. */
+struct store_counter;
+
+/* [counter NAME]: how that one counter is created; what is not set is as [counters] says. */
 struct config_counter {
     struct config_counter *next;
     char *name;
@@ -19,10 +21,10 @@ struct config_counter {
 
 struct config {
     struct {
-        char *resp; /* addresses by comma: host:port, [v6]:port, unix:PATH; port 0: any */
-        int64_t threads;    /* loop threads; 0: one a core */
+        char *resp;      /* addresses by comma: host:port, [v6]:port, unix:PATH; port 0: any */
+        int64_t threads; /* loop threads; 0: one a core */
         int64_t backlog;
-        int64_t unix_mode;  /* octal in the file */
+        int64_t unix_mode; /* octal in the file */
     } listen;
     struct {
         char *uri;
@@ -44,12 +46,12 @@ struct config {
     } auth;
     struct {
         int64_t connections;
-        int64_t request_ms;     /* deadline of a request */
-        int64_t idle_ms;        /* 0: never */
-        int64_t open_ms;        /* time to authenticate; only where a password is set */
-        int64_t write_ms;       /* a client that reads nothing for so long is dropped */
-        int64_t output_bytes;   /* replies waiting for one client, before reading from it pauses */
-        int64_t buffer_bytes;   /* buffers of all connections together */
+        int64_t request_ms;   /* deadline of a request */
+        int64_t idle_ms;      /* 0: never */
+        int64_t open_ms;      /* time to authenticate; only where a password is set */
+        int64_t write_ms;     /* a client that reads nothing for so long is dropped */
+        int64_t output_bytes; /* replies waiting for one client, before reading from it pauses */
+        int64_t buffer_bytes; /* buffers of all connections together */
     } limits;
     struct {
         int64_t level; /* enum log_level */
@@ -58,11 +60,13 @@ struct config {
 
 /* One way in for all: source names where the value came from in errors. Adding to a config:
  * defaults, then file, then environment, then options; the last one wins. */
-void config_init(struct config *config); /* all defaults */
+void config_init(struct config *config); /* all defaults; texts not set point at constants */
 void config_finish(struct config *config);
+/* `section` may be "counter NAME". Nothing is changed where it fails. */
 int config_set(struct config *config, const char *section, const char *key, const char *value,
                const char *source, char *why, size_t why_bytes) __attribute__((warn_unused_result));
-/* "SECTION.KEY=VALUE" */
+/* "SECTION.KEY=VALUE", or "counter NAME.KEY=VALUE": the last dot before the first "=" parts
+ * section and key. */
 int config_set_option(struct config *config, const char *option, char *why, size_t why_bytes)
     __attribute__((warn_unused_result));
 int config_read_file(struct config *config, const char *path, char *why, size_t why_bytes)
@@ -70,21 +74,30 @@ int config_read_file(struct config *config, const char *path, char *why, size_t 
 /* The same for bytes in memory; `path` is for errors. For tests and fuzzing. */
 int config_read_text(struct config *config, const char *text, size_t len, const char *path,
                      char *why, size_t why_bytes) __attribute__((warn_unused_result));
+/* Every IDMINT_<SECTION>_<KEY>. One that begins like a section but names no key is an error; other
+ * IDMINT_ variables are the client's. */
 int config_read_environment(struct config *config, char *const *environment, char *why,
                             size_t why_bytes) __attribute__((warn_unused_result));
 /* What no single key can tell: values that contradict each other. */
 int config_check(const struct config *config, char *why, size_t why_bytes)
     __attribute__((warn_unused_result));
 
+/* How a counter is created: value, start, step, max and cache. counter NULL: one that has no
+ * section of its own. */
+void config_counter_create(const struct config *config, const struct config_counter *counter,
+                           struct store_counter *create);
+
 /* Each row in turn, for --help, CONFIG GET and the check of conf/idmintd.conf: false past the last.
- * value: as text at value[0..value_bytes). */
+ * The rows of [counter NAME] are those of [counters] that it may override; they are not listed. */
 struct config_row_text {
     const char *section, *key, *unit, *summary;
-    const char *fallback; /* the default as text */
+    char range[72];       /* "10ms .. 1h"; "" where the unit says it all */
+    const char *fallback; /* the default as text, as config_get gives it */
     bool reloadable;
     bool secret; /* not shown by CONFIG GET */
 };
 bool config_row(size_t index, struct config_row_text *row);
+/* The value as text that config_set reads; -1 past the last row or where it does not fit. */
 int config_get(const struct config *config, size_t index, char *value, size_t value_bytes)
     __attribute__((warn_unused_result));
 

@@ -1,0 +1,433 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "limits.h"
+#include "log.h"
+#include "name.h"
+#include "quantity.h"
+#include "store.h"
+
+#define TEXT_BYTES 4096
+#define HOUR_MS INT64_C(3600000)
+
+enum kind {
+    KIND_COUNT = QUANTITY_COUNT,
+    KIND_DURATION = QUANTITY_DURATION,
+    KIND_SIZE = QUANTITY_SIZE,
+    KIND_OCTAL = QUANTITY_OCTAL,
+    KIND_FLAG,
+    KIND_LEVEL,
+    KIND_TEXT, /* never empty */
+    KIND_PATH, /* empty: NULL */
+};
+
+struct row {
+    const char *section, *key;
+    enum kind kind;
+    size_t offset; /* in struct config */
+    const char *fallback;
+    int64_t min, max;
+    const char *unit, *summary;
+    bool reloadable, secret;
+};
+
+#define AT(field) offsetof(struct config, field)
+#define UNIT_DURATION "ms, s, m or h"
+#define UNIT_SIZE "B, KiB, MiB or GiB"
+#define UNIT_FLAG "yes or no"
+
+/* In the order of conf/idmintd.conf. */
+static const struct row rows[] = {
+    {"listen", "resp", KIND_TEXT, AT(listen.resp), "127.0.0.1:7377", 0, 0,
+     "host:port, [v6]:port or unix:PATH; several by comma; port 0 picks one",
+     "Where the line protocol (RESP) is served", false, false},
+    {"listen", "threads", KIND_COUNT, AT(listen.threads), "0", 0, 256, "threads; 0: one a core",
+     "Threads that serve connections", false, false},
+    {"listen", "backlog", KIND_COUNT, AT(listen.backlog), "511", 1, 65535, "connections",
+     "Connections that wait to be accepted", false, false},
+    {"listen", "unix_mode", KIND_OCTAL, AT(listen.unix_mode), "0700", 0, 0777, "octal",
+     "Permissions of a Unix socket", false, false},
+
+    {"store", "uri", KIND_TEXT, AT(store.uri), "sqlite:/var/lib/idmint/idmint.db", 0, 0,
+     "sqlite:PATH or memory:", "Where counters and the ObjectId high water are kept", false, true},
+    {"store", "batch", KIND_COUNT, AT(store.batch), "4096", 1, 65536, "operations",
+     "The most operations in one commit", false, false},
+
+    {"oid", "lead", KIND_DURATION, AT(oid.lead_ms), "2s", 1000, HOUR_MS, UNIT_DURATION,
+     "How far ids may run ahead of the clock", false, false},
+    {"oid", "forward_step", KIND_DURATION, AT(oid.forward_step_ms), "1h", 10000, 720 * HOUR_MS,
+     UNIT_DURATION, "The longest forward step of the clock that is followed at once", false, false},
+    {"oid", "forward_settle", KIND_DURATION, AT(oid.forward_settle_ms), "1m", 0, 24 * HOUR_MS,
+     UNIT_DURATION, "How long a longer step must last to be followed", false, false},
+    {"oid", "window", KIND_DURATION, AT(oid.window_ms), "3s", 1000, HOUR_MS,
+     UNIT_DURATION "; whole seconds", "How far ahead the high water is saved", false, false},
+
+    {"counters", "auto_create", KIND_FLAG, AT(counters.auto_create), "yes", 0, 0, UNIT_FLAG,
+     "Whether the first use of a name creates the counter", false, false},
+    {"counters", "start", KIND_COUNT, AT(counters.start), "1", INT64_MIN, INT64_MAX, "value",
+     "The first value", false, false},
+    {"counters", "step", KIND_COUNT, AT(counters.step), "1", 1, INT64_MAX, "values",
+     "The distance between two values", false, false},
+    {"counters", "max", KIND_COUNT, AT(counters.max), "9007199254740991", INT64_MIN, INT64_MAX,
+     "value", "The greatest value; JavaScript reads greater ones wrongly", false, false},
+    {"counters", "cache", KIND_COUNT, AT(counters.cache), "1", 1, 1000000,
+     "values; 1: each is saved before it is issued",
+     "Values reserved ahead, of which a crash may skip as many", false, false},
+    {"counters", "in_memory", KIND_COUNT, AT(counters.in_memory), "1000000", 1, 1000000000,
+     "counters", "The most counters held in memory", false, false},
+    {"counters", "block", KIND_DURATION, AT(counters.block_ms), "10s", 100, HOUR_MS, UNIT_DURATION,
+     "How long reserved values are used where daemons share a store", false, false},
+
+    {"auth", "password_file", KIND_PATH, AT(auth.password_file), "", 0, 0, "path; empty: none",
+     "Passwords, one a line: PASSWORD or NAME:PASSWORD", false, false},
+    {"auth", "allow_open", KIND_FLAG, AT(auth.allow_open), "no", 0, 0, UNIT_FLAG,
+     "Whether a network may reach the daemon without a password", false, false},
+
+    {"limits", "connections", KIND_COUNT, AT(limits.connections), "10000", 1, 1000000,
+     "connections", "The most connections at a time", false, false},
+    {"limits", "request", KIND_DURATION, AT(limits.request_ms), "1500ms", 10, HOUR_MS,
+     UNIT_DURATION, "Time within which each request is answered", false, false},
+    {"limits", "idle", KIND_DURATION, AT(limits.idle_ms), "0", 0, 720 * HOUR_MS,
+     UNIT_DURATION "; 0: never", "A connection silent for so long is closed", false, false},
+    {"limits", "open", KIND_DURATION, AT(limits.open_ms), "10s", 100, HOUR_MS, UNIT_DURATION,
+     "Time to authenticate, where a password is asked for", false, false},
+    {"limits", "write", KIND_DURATION, AT(limits.write_ms), "30s", 100, HOUR_MS, UNIT_DURATION,
+     "A client that reads no reply for so long is dropped", false, false},
+    {"limits", "output", KIND_SIZE, AT(limits.output_bytes), "1MiB", 4096, 1 << 30, UNIT_SIZE,
+     "Replies that wait for one client before reading from it pauses", false, false},
+    {"limits", "buffers", KIND_SIZE, AT(limits.buffer_bytes), "256MiB", 1 << 20, INT64_C(1) << 40,
+     UNIT_SIZE, "Buffers of all connections together", false, false},
+
+    {"log", "level", KIND_LEVEL, AT(log.level), "info", 0, 0,
+     "error, warning, notice, info or debug", "The least important lines that are logged", true,
+     false},
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* What [counter NAME] may override of [counters]. */
+static const struct {
+    const char *key;
+    size_t value, has;
+} overrides[] = {
+    {"start", offsetof(struct config_counter, start), offsetof(struct config_counter, has_start)},
+    {"step", offsetof(struct config_counter, step), offsetof(struct config_counter, has_step)},
+    {"max", offsetof(struct config_counter, max), offsetof(struct config_counter, has_max)},
+    {"cache", offsetof(struct config_counter, cache), offsetof(struct config_counter, has_cache)},
+};
+#define OVERRIDES (sizeof(overrides) / sizeof(overrides[0]))
+
+static const char *const levels[] = {
+    [LOG_ERROR] = "error", [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice",
+    [LOG_INFO] = "info",   [LOG_DEBUG] = "debug",
+};
+#define LEVELS (sizeof(levels) / sizeof(levels[0]))
+
+/* A value as read, before it is put in its place. */
+union parsed {
+    int64_t number;
+    bool flag;
+    char *text;
+};
+
+static bool is_text(const struct row *row)
+{
+    return row->kind == KIND_TEXT || row->kind == KIND_PATH;
+}
+
+static const char *parse_number(const struct row *row, const char *value, int64_t *number)
+{
+    int64_t parsed;
+    const char *why = quantity_parse((enum quantity)row->kind, value, &parsed);
+    if (why)
+        return why;
+    if (parsed < row->min || parsed > row->max)
+        return "out of range";
+    *number = parsed;
+    return NULL;
+}
+
+static const char *parse_level(const char *value, int64_t *number)
+{
+    for (size_t i = LOG_ERROR; i < LEVELS; i++) {
+        if (strcmp(levels[i], value) == 0) {
+            *number = (int64_t)i;
+            return NULL;
+        }
+    }
+    return "no such level";
+}
+
+static const char *parse_flag(const char *value, bool *flag)
+{
+    if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+        return "neither yes nor no";
+    *flag = value[0] == 'y';
+    return NULL;
+}
+
+static const char *parse_text(const struct row *row, const char *value, char **text)
+{
+    if (*value == '\0' && row->kind == KIND_TEXT)
+        return "must not be empty";
+    if (strlen(value) > TEXT_BYTES)
+        return "longer than 4096 bytes";
+    for (const char *at = value; *at; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7F)
+            return "control character";
+    }
+    char *copy = *value ? strdup(value) : NULL;
+    if (*value && !copy)
+        return "out of memory";
+    *text = copy;
+    return NULL;
+}
+
+/* NULL, or why `value` does not do. */
+static const char *parse(const struct row *row, const char *value, union parsed *parsed)
+{
+    switch (row->kind) {
+    case KIND_FLAG:
+        return parse_flag(value, &parsed->flag);
+    case KIND_LEVEL:
+        return parse_level(value, &parsed->number);
+    case KIND_TEXT:
+    case KIND_PATH:
+        return parse_text(row, value, &parsed->text);
+    case KIND_COUNT:
+    case KIND_DURATION:
+    case KIND_SIZE:
+    case KIND_OCTAL:
+        break;
+    }
+    return parse_number(row, value, &parsed->number);
+}
+
+static void release_text(const struct row *row, char *text)
+{
+    if (text != row->fallback)
+        free(text);
+}
+
+static void put(struct config *config, const struct row *row, const union parsed *parsed)
+{
+    char *at = (char *)config + row->offset;
+    if (row->kind == KIND_FLAG) {
+        *(bool *)at = parsed->flag;
+    } else if (is_text(row)) {
+        release_text(row, *(char **)at);
+        *(char **)at = parsed->text;
+    } else {
+        *(int64_t *)at = parsed->number;
+    }
+}
+
+static const struct row *find_row(const char *section, const char *key)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (strcmp(rows[i].section, section) == 0 && strcmp(rows[i].key, key) == 0)
+            return &rows[i];
+    }
+    return NULL;
+}
+
+static bool section_is_known(const char *section)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (strcmp(rows[i].section, section) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* NAME of "counter NAME", else NULL. */
+static const char *counter_name(const char *section)
+{
+    static const char prefix[] = "counter ";
+    if (strncmp(section, prefix, sizeof(prefix) - 1) != 0)
+        return NULL;
+    return section + strspn(section + sizeof(prefix) - 1, " \t") + sizeof(prefix) - 1;
+}
+
+/* The counter's place in the list; where it is absent, the place at the end. */
+static struct config_counter **find_counter(struct config *config, const char *name)
+{
+    struct config_counter **place = &config->counter;
+    while (*place && strcmp((*place)->name, name) != 0)
+        place = &(*place)->next;
+    return place;
+}
+
+static struct config_counter *add_counter(struct config *config, const char *name)
+{
+    struct config_counter **place = find_counter(config, name);
+    if (*place)
+        return *place;
+    struct config_counter *counter = calloc(1, sizeof(*counter));
+    char *copy = strdup(name);
+    if (!counter || !copy) {
+        free(counter);
+        free(copy);
+        return NULL;
+    }
+    counter->name = copy;
+    *place = counter;
+    return counter;
+}
+
+static const char *set_counter(struct config *config, const char *name, const struct row *row,
+                               int64_t number)
+{
+    size_t i = 0;
+    while (i < OVERRIDES && strcmp(overrides[i].key, row->key) != 0)
+        i++;
+    if (i == OVERRIDES)
+        return "unknown key: a counter has start, step, max and cache";
+    struct config_counter *counter = add_counter(config, name);
+    if (!counter)
+        return "out of memory";
+    *(int64_t *)((char *)counter + overrides[i].value) = number;
+    *(bool *)((char *)counter + overrides[i].has) = true;
+    return NULL;
+}
+
+#define RANGE_TEXT sizeof(((struct config_row_text *)0)->range)
+
+static void range_text(const struct row *row, char out[RANGE_TEXT])
+{
+    char least[QUANTITY_TEXT], most[QUANTITY_TEXT];
+    out[0] = '\0';
+    if (row->min == row->max)
+        return;
+    quantity_text((enum quantity)row->kind, row->min, least);
+    quantity_text((enum quantity)row->kind, row->max, most);
+    snprintf(out, RANGE_TEXT, "%s .. %s", least, most);
+}
+
+static int refuse(const char *section, const char *key, const struct row *row, const char *value,
+                  const char *source, const char *reason, char *why, size_t why_bytes)
+{
+    char range[RANGE_TEXT] = "";
+    if (row)
+        range_text(row, range);
+    /* A text may hold a password, and is long: it is not repeated. */
+    if (row && !is_text(row))
+        snprintf(why, why_bytes, "%s: [%s] %s = %.40s: %s (%s%s%s)", source, section, key, value,
+                 reason, row->unit, *range ? "; " : "", range);
+    else
+        snprintf(why, why_bytes, "%s: [%s] %s: %s", source, section, key, reason);
+    return -1;
+}
+
+int config_set(struct config *config, const char *section, const char *key, const char *value,
+               const char *source, char *why, size_t why_bytes)
+{
+    const char *name = counter_name(section);
+    const char *reason = name ? name_check(name, strlen(name)) : NULL;
+    const struct row *row = find_row(name ? "counters" : section, key);
+    if (!name && !section_is_known(section))
+        reason = "unknown section";
+    else if (!reason && !row)
+        reason = "unknown key";
+    if (reason)
+        return refuse(section, key, NULL, value, source, reason, why, why_bytes);
+
+    union parsed parsed = {0};
+    reason = parse(row, value, &parsed);
+    if (reason)
+        return refuse(section, key, row, value, source, reason, why, why_bytes);
+    if (name)
+        reason = set_counter(config, name, row, parsed.number);
+    else
+        put(config, row, &parsed);
+    return reason ? refuse(section, key, NULL, value, source, reason, why, why_bytes) : 0;
+}
+
+void config_init(struct config *config)
+{
+    memset(config, 0, sizeof(*config));
+    for (size_t i = 0; i < ROWS; i++) {
+        union parsed parsed = {0};
+        /* Texts stand for themselves until they are set, so that this can not fail. */
+        if (rows[i].kind == KIND_TEXT)
+            parsed.text = (char *)rows[i].fallback;
+        else
+            (void)parse(&rows[i], rows[i].fallback, &parsed);
+        put(config, &rows[i], &parsed);
+    }
+}
+
+void config_finish(struct config *config)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (is_text(&rows[i]))
+            release_text(&rows[i], *(char **)((char *)config + rows[i].offset));
+    }
+    while (config->counter) {
+        struct config_counter *counter = config->counter;
+        config->counter = counter->next;
+        free(counter->name);
+        free(counter);
+    }
+    memset(config, 0, sizeof(*config));
+}
+
+void config_counter_create(const struct config *config, const struct config_counter *counter,
+                           struct store_counter *create)
+{
+    *create = (struct store_counter){
+        .start = counter && counter->has_start ? counter->start : config->counters.start,
+        .step = counter && counter->has_step ? counter->step : config->counters.step,
+        .max = counter && counter->has_max ? counter->max : config->counters.max,
+        .cache = counter && counter->has_cache ? counter->cache : config->counters.cache,
+    };
+    /* Below int64 it stays 0: config_check refuses such a counter. */
+    if (__builtin_sub_overflow(create->start, create->step, &create->value))
+        create->value = 0;
+}
+
+bool config_row(size_t index, struct config_row_text *row)
+{
+    if (index >= ROWS)
+        return false;
+    const struct row *from = &rows[index];
+    *row = (struct config_row_text){
+        .section = from->section,
+        .key = from->key,
+        .unit = from->unit,
+        .summary = from->summary,
+        .fallback = from->fallback,
+        .reloadable = from->reloadable,
+        .secret = from->secret,
+    };
+    range_text(from, row->range);
+    return true;
+}
+
+int config_get(const struct config *config, size_t index, char *value, size_t value_bytes)
+{
+    if (index >= ROWS)
+        return -1;
+    const struct row *row = &rows[index];
+    const char *at = (const char *)config + row->offset;
+    const char *text;
+    char number[QUANTITY_TEXT];
+    if (row->kind == KIND_FLAG) {
+        text = *(const bool *)at ? "yes" : "no";
+    } else if (row->kind == KIND_LEVEL) {
+        text = levels[*(const int64_t *)at];
+    } else if (is_text(row)) {
+        text = *(char *const *)at;
+    } else {
+        quantity_text((enum quantity)row->kind, *(const int64_t *)at, number);
+        text = number;
+    }
+    size_t len = text ? strlen(text) : 0;
+    if (len >= value_bytes)
+        return -1;
+    memcpy(value, text ? text : "", len + 1);
+    return 0;
+}

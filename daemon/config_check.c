@@ -1,0 +1,124 @@
+/* Values that contradict each other, which no single key can tell. */
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "config.h"
+#include "quantity.h"
+#include "store.h"
+
+#define HOST_BYTES 256
+
+/* One address of listen.resp; it is resolved only when it is listened on. */
+struct place {
+    char host[HOST_BYTES]; /* empty: a Unix socket */
+};
+
+/* NULL, or why text[0..len) is no address. */
+static const char *read_place(const char *text, size_t len, struct place *place)
+{
+    static const char bad[] = "not an address: give host:port, [v6]:port or unix:PATH";
+    struct sockaddr_un local;
+    *place = (struct place){""};
+    if (len >= 5 && memcmp(text, "unix:", 5) == 0)
+        return len - 5 == 0 || len - 5 >= sizeof(local.sun_path)
+                   ? "the path of a Unix socket has 1 to 107 bytes"
+                   : NULL;
+
+    const char *colon = memrchr(text, ':', len);
+    char port_text[QUANTITY_TEXT] = "";
+    int64_t port;
+    size_t host_len = colon ? (size_t)(colon - text) : 0;
+    size_t port_len = len - host_len - 1;
+    if (host_len == 0 || port_len >= sizeof(port_text))
+        return bad;
+    memcpy(port_text, colon + 1, port_len);
+    if (quantity_parse(QUANTITY_COUNT, port_text, &port) || port < 0 || port > 65535)
+        return "a port is a number from 0 to 65535";
+    bool bracketed = text[0] == '[' && text[host_len - 1] == ']';
+    if (bracketed) {
+        text++;
+        host_len -= 2;
+    }
+    if (host_len == 0 || host_len >= HOST_BYTES || (memchr(text, ':', host_len) && !bracketed))
+        return bad;
+    memcpy(place->host, text, host_len);
+    place->host[host_len] = '\0';
+    return NULL;
+}
+
+/* Names other than localhost are taken for the network: what they resolve to may change. */
+static bool is_network(const struct place *place)
+{
+    struct in_addr v4;
+    if (place->host[0] == '\0' || strcmp(place->host, "localhost") == 0)
+        return false;
+    if (inet_pton(AF_INET, place->host, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 != 127;
+    return strcmp(place->host, "::1") != 0;
+}
+
+static int check_listen(const struct config *config, char *why, size_t why_bytes)
+{
+    const char *at = config->listen.resp;
+    for (;;) {
+        at += strspn(at, " \t");
+        size_t size = strcspn(at, ","), len = size;
+        while (len > 0 && (at[len - 1] == ' ' || at[len - 1] == '\t'))
+            len--;
+        struct place place;
+        const char *bad = read_place(at, len, &place);
+        if (bad) {
+            snprintf(why, why_bytes, "[listen] resp: \"%.*s\": %s", (int)len, at, bad);
+            return -1;
+        }
+        if (is_network(&place) && !config->auth.password_file && !config->auth.allow_open) {
+            snprintf(why, why_bytes,
+                     "[listen] resp: %.*s is open to the network: set [auth] password_file, or "
+                     "[auth] allow_open = yes to do without",
+                     (int)len, at);
+            return -1;
+        }
+        if (at[size] == '\0')
+            return 0;
+        at += size + 1;
+    }
+}
+
+static int check_counter(const struct config *config, const struct config_counter *counter,
+                         char *why, size_t why_bytes)
+{
+    struct store_counter create;
+    config_counter_create(config, counter, &create);
+    const char *bad = store_counter_check(&create);
+    if (!bad)
+        return 0;
+    if (counter)
+        snprintf(why, why_bytes, "[counter %s]: %s", counter->name, bad);
+    else
+        snprintf(why, why_bytes, "[counters]: %s", bad);
+    return -1;
+}
+
+int config_check(const struct config *config, char *why, size_t why_bytes)
+{
+    if (check_listen(config, why, why_bytes) != 0)
+        return -1;
+    if (config->oid.window_ms % 1000 != 0) {
+        snprintf(why, why_bytes, "[oid] window: must be whole seconds, since ids hold no less");
+        return -1;
+    }
+    if (config->limits.output_bytes > config->limits.buffer_bytes) {
+        snprintf(why, why_bytes, "[limits] output: must not be greater than buffers");
+        return -1;
+    }
+    if (check_counter(config, NULL, why, why_bytes) != 0)
+        return -1;
+    for (const struct config_counter *counter = config->counter; counter; counter = counter->next) {
+        if (check_counter(config, counter, why, why_bytes) != 0)
+            return -1;
+    }
+    return 0;
+}
