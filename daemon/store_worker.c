@@ -1,0 +1,257 @@
+#include "store_worker.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "log.h"
+
+struct worker_thread {
+    struct store_worker *worker;
+    struct store_op **ops; /* room for one commit */
+    pthread_t thread;
+};
+
+struct store_worker {
+    struct store *store;
+    size_t batch;
+    unsigned threads_started;
+    struct worker_thread *threads;
+
+    pthread_mutex_t mutex; /* over all below */
+    pthread_cond_t wake;
+    unsigned waiting; /* threads in pthread_cond_wait */
+    unsigned signals; /* of these, how many have been signalled and not come back yet */
+    bool stopping;
+    bool failing; /* the last commit found the store failing */
+    struct store_op *first;
+    struct store_op *last;
+    struct store_worker_stats stats;
+};
+
+static int64_t clock_us(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* At most `batch` ops off the head of the queue, as a list; NULL: the queue is empty. */
+static struct store_op *detach(struct store_worker *worker)
+{
+    struct store_op *first = worker->first;
+    if (worker->stats.queued <= worker->batch) {
+        worker->first = NULL;
+        worker->last = NULL;
+        worker->stats.queued = 0;
+        return first;
+    }
+    struct store_op *last = first;
+    for (size_t i = 1; i < worker->batch; i++)
+        last = last->next;
+    worker->first = last->next;
+    worker->stats.queued -= worker->batch;
+    last->next = NULL;
+    return first;
+}
+
+/* Waits for work. NULL: stopping, and nothing is queued. */
+static struct store_op *next_batch(struct store_worker *worker)
+{
+    pthread_mutex_lock(&worker->mutex);
+    while (worker->first == NULL && !worker->stopping) {
+        worker->waiting++;
+        pthread_cond_wait(&worker->wake, &worker->mutex);
+        worker->waiting--;
+        /* A wakeup nobody sent may use up another thread's signal; that thread then finds the
+         * queue as this one left it, and waits again. */
+        if (worker->signals > 0)
+            worker->signals--;
+    }
+    struct store_op *list = detach(worker);
+    pthread_mutex_unlock(&worker->mutex);
+    return list;
+}
+
+/* Asks each op whether it still wants anything; what does not may be gone when `close` returns. */
+static size_t close_all(struct store_op *list, struct store_op **ops)
+{
+    size_t count = 0;
+    while (list != NULL) {
+        struct store_op *op = list;
+        list = op->next;
+        if (op->close == NULL || op->close(op))
+            ops[count++] = op;
+    }
+    return count;
+}
+
+/* One line when the store begins to fail, one when it answers again. */
+static void tell(bool failed, enum store_result result, const char *text)
+{
+    if (!failed)
+        log_line(LOG_NOTICE, "store: answers again");
+    else
+        log_line(LOG_ERROR, "store: %s: %s; until it answers, what needs it gets an error",
+                 result == STORE_UNKNOWN ? "outcome unknown" : "not done",
+                 text[0] != '\0' ? text : "no reason given");
+}
+
+static void count_results(struct store_worker *worker, struct store_op **ops, size_t count,
+                          int64_t took_us)
+{
+    uint64_t by_result[9] = {0};
+    const struct store_op *failed = NULL;
+    for (size_t i = 0; i < count; i++) {
+        by_result[-ops[i]->result]++;
+        if (failed == NULL && (ops[i]->result == STORE_NOT_DONE || ops[i]->result == STORE_UNKNOWN))
+            failed = ops[i];
+    }
+    int64_t now_ms = clock_us(CLOCK_BOOTTIME) / 1000;
+
+    pthread_mutex_lock(&worker->mutex);
+    worker->stats.commits++;
+    worker->stats.ops += count;
+    worker->stats.commit_us += (uint64_t)took_us;
+    for (size_t i = 0; i < sizeof(by_result) / sizeof(by_result[0]); i++)
+        worker->stats.ops_by_result[i] += by_result[i];
+    if (by_result[STORE_DONE] != 0)
+        worker->stats.last_done_ms = now_ms;
+    bool changed = worker->failing != (failed != NULL);
+    worker->failing = failed != NULL;
+    pthread_mutex_unlock(&worker->mutex);
+
+    if (changed)
+        tell(failed != NULL, failed != NULL ? failed->result : STORE_DONE,
+             failed != NULL ? failed->text : "");
+}
+
+static void *worker_run(void *arg)
+{
+    struct worker_thread *self = arg;
+    struct store_worker *worker = self->worker;
+    struct store_op *list;
+    /* When stopping, a thread leaves once it finds the queue empty: what callbacks submit after
+     * that is found by the thread that runs the callbacks. */
+    while ((list = next_batch(worker)) != NULL) {
+        size_t count = close_all(list, self->ops);
+        if (count == 0)
+            continue;
+        int64_t start_us = clock_us(CLOCK_MONOTONIC);
+        store_commit(worker->store, self->ops, count);
+        count_results(worker, self->ops, count, clock_us(CLOCK_MONOTONIC) - start_us);
+        for (size_t i = 0; i < count; i++)
+            self->ops[i]->done(self->ops[i]);
+    }
+    return NULL;
+}
+
+static int start_threads(struct store_worker *worker)
+{
+    /* Signals are for the main thread. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = 0;
+    for (unsigned i = 0; i < worker->store->workers && result == 0; i++) {
+        struct worker_thread *self = &worker->threads[i];
+        self->worker = worker;
+        self->ops = calloc(worker->batch, sizeof(struct store_op *));
+        if (self->ops == NULL || pthread_create(&self->thread, NULL, worker_run, self) != 0) {
+            result = -1;
+            break;
+        }
+        worker->threads_started++;
+        char name[16];
+        snprintf(name, sizeof(name), "store-%u", i % 1000);
+        pthread_setname_np(self->thread, name);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
+int store_worker_create(struct store *store, size_t batch, struct store_worker **worker)
+{
+    struct store_worker *made = calloc(1, sizeof(*made));
+    if (made == NULL)
+        return -1;
+    made->store = store;
+    made->batch = batch == 0 ? 1 : batch;
+    pthread_mutex_init(&made->mutex, NULL);
+    pthread_cond_init(&made->wake, NULL);
+    made->threads = calloc(store->workers, sizeof(*made->threads));
+    if (made->threads == NULL || start_threads(made) != 0) {
+        store_worker_destroy(made);
+        return -1;
+    }
+    *worker = made;
+    return 0;
+}
+
+void store_worker_submit(struct store_worker *worker, struct store_op *op)
+{
+    op->next = NULL;
+    pthread_mutex_lock(&worker->mutex);
+    if (worker->first == NULL)
+        worker->first = op;
+    else
+        worker->last->next = op;
+    worker->last = op;
+    worker->stats.queued++;
+    if (worker->waiting > worker->signals) {
+        worker->signals++;
+        pthread_cond_signal(&worker->wake);
+    }
+    pthread_mutex_unlock(&worker->mutex);
+}
+
+/* From the head on: what is cancelled has mostly waited longest. */
+bool store_worker_cancel(struct store_worker *worker, struct store_op *op)
+{
+    pthread_mutex_lock(&worker->mutex);
+    struct store_op *before = NULL;
+    struct store_op *at = worker->first;
+    while (at != NULL && at != op) {
+        before = at;
+        at = at->next;
+    }
+    if (at != NULL) {
+        if (before == NULL)
+            worker->first = op->next;
+        else
+            before->next = op->next;
+        if (worker->last == op)
+            worker->last = before;
+        worker->stats.queued--;
+    }
+    pthread_mutex_unlock(&worker->mutex);
+    return at != NULL;
+}
+
+void store_worker_look(struct store_worker *worker, struct store_worker_stats *stats)
+{
+    pthread_mutex_lock(&worker->mutex);
+    *stats = worker->stats;
+    pthread_mutex_unlock(&worker->mutex);
+}
+
+void store_worker_destroy(struct store_worker *worker)
+{
+    if (worker == NULL)
+        return;
+    pthread_mutex_lock(&worker->mutex);
+    worker->stopping = true;
+    pthread_cond_broadcast(&worker->wake);
+    pthread_mutex_unlock(&worker->mutex);
+    for (unsigned i = 0; i < worker->threads_started; i++)
+        pthread_join(worker->threads[i].thread, NULL);
+    for (unsigned i = 0; worker->threads != NULL && i < worker->store->workers; i++)
+        free(worker->threads[i].ops);
+    free(worker->threads);
+    pthread_cond_destroy(&worker->wake);
+    pthread_mutex_destroy(&worker->mutex);
+    free(worker);
+}
