@@ -72,7 +72,7 @@ void quantity_text(enum quantity kind, int64_t value, char text[QUANTITY_TEXT])
 {
     const struct unit *unit = units_of(kind);
     if (kind == QUANTITY_OCTAL) {
-        snprintf(text, QUANTITY_TEXT, "0%" PRIo64, (uint64_t)value);
+        snprintf(text, QUANTITY_TEXT, "%#" PRIo64, (uint64_t)value);
     } else if (!unit || value == 0) {
         snprintf(text, QUANTITY_TEXT, "%" PRId64, value);
     } else {

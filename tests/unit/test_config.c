@@ -143,7 +143,7 @@ static const struct {
      "here: [store] batch = 10x: not a whole number (operations; 1 .. 65536)"},
     {"store", "batch", "", "here: [store] batch = : not a whole number (operations; 1 .. 65536)"},
     {"listen", "unix_mode", "0780",
-     "here: [listen] unix_mode = 0780: not an octal number (octal; 00 .. 0777)"},
+     "here: [listen] unix_mode = 0780: not an octal number (octal; 0 .. 0777)"},
     {"auth", "allow_open", "true",
      "here: [auth] allow_open = true: neither yes nor no (yes or no)"},
     {"log", "level", "loud",
@@ -157,7 +157,7 @@ static const struct {
     {"counter a", "steps", "1", "here: [counter a] steps: unknown key"},
     {"counter a", "cache", "1000001",
      "here: [counter a] cache = 1000001: out of range "
-     "(values; 1: each is saved before it is issued; 1 .. 1000000)"},
+     "(values; 1: none; 1 .. 1000000)"},
 };
 
 START_TEST(each_wrong)

@@ -96,6 +96,7 @@ static const struct {
     {QUANTITY_SIZE, 268435456, "256MiB"},
     {QUANTITY_SIZE, INT64_C(1) << 40, "1024GiB"},
     {QUANTITY_OCTAL, 0700, "0700"},
+    {QUANTITY_OCTAL, 0, "0"},
 };
 
 START_TEST(each_text)
