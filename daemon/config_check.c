@@ -49,15 +49,16 @@ static const char *read_place(const char *text, size_t len, struct place *place)
     return NULL;
 }
 
-/* Names other than localhost are taken for the network: what they resolve to may change. */
+/* What a name stands for is known, and judged, only when it is listened on. */
 static bool is_network(const struct place *place)
 {
     struct in_addr v4;
-    if (place->host[0] == '\0' || strcmp(place->host, "localhost") == 0)
-        return false;
+    struct in6_addr v6;
     if (inet_pton(AF_INET, place->host, &v4) == 1)
         return ntohl(v4.s_addr) >> 24 != 127;
-    return strcmp(place->host, "::1") != 0;
+    if (inet_pton(AF_INET6, place->host, &v6) == 1)
+        return !IN6_IS_ADDR_LOOPBACK(&v6) && !(IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
+    return false;
 }
 
 static int check_listen(const struct config *config, char *why, size_t why_bytes)

@@ -378,8 +378,9 @@ static const struct {
     {"[listen]\nresp = [::]:7377",
      "[listen] resp: [::]:7377 is open to the network: set [auth] password_file, or "
      "[auth] allow_open = yes to do without"},
-    {"[listen]\nresp = 127.0.0.1.example:1",
-     "[listen] resp: 127.0.0.1.example:1 is open to the network: set [auth] password_file, or "
+    {"[listen]\nresp = a.example:1, [::ffff:127.0.0.1]:1", NULL},
+    {"[listen]\nresp = [::ffff:10.0.0.1]:1",
+     "[listen] resp: [::ffff:10.0.0.1]:1 is open to the network: set [auth] password_file, or "
      "[auth] allow_open = yes to do without"},
     {"[listen]\nresp = 127.0.0.1",
      "[listen] resp: \"127.0.0.1\": not an address: give host:port, [v6]:port or unix:PATH"},
