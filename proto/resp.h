@@ -32,7 +32,8 @@ enum resp_status {
 
 /* Read one command, an array of bulk strings or a plain line, from the start of buf.
  * RESP_OK: args[0..*argc) and *used bytes consumed; an empty line or array gives *argc = 0.
- * RESP_MORE: *used tells how long the bytes must be before another try can decide (> len).
+ * RESP_MORE: *used tells how long the bytes must be before another try can decide: > len, and at
+ * most request_bytes + inline_bytes + 4.
  * RESP_BAD: *why is the text of the error as Redis words it, without the word ERR
  * ("Protocol error: invalid bulk length"); told at the first byte that is wrong.
  * `args` has room for limits->args entries; whatever the outcome, they may be written to.
