@@ -180,8 +180,9 @@ enum dispatch_status command_incrby(struct call *call)
     if (!command_name(call, &call->args[1]) || !command_integer(call, &call->args[2], &count))
         return DISPATCH_REPLIED;
     if (count < 0)
-        return command_error(call, ERROR_ERR,
-                             "counters only move forward; COUNTER RESET name value FORCE goes back");
+        return command_error(
+            call, ERROR_ERR,
+            "counters only move forward; COUNTER RESET name value FORCE goes back");
     if (count == 0) {
         call->repeat = 1;
         return call->session->pending > 0 ? DISPATCH_LATER : command_read_integer(call);

@@ -184,6 +184,12 @@ static bool matches(const struct call *call, const char *name)
     return false;
 }
 
+/* What client libraries and redis-benchmark ask of a Redis server. */
+static const char *const redis_settings[][2] = {
+    {"save", ""},       {"appendonly", "yes"}, {"appendfsync", "always"},
+    {"databases", "1"}, {"maxmemory", "0"},    {"timeout", "0"},
+};
+
 enum dispatch_status command_config_get(struct call *call)
 {
     struct config_row_text row;
@@ -198,6 +204,13 @@ enum dispatch_status command_config_get(struct call *call)
             continue;
         resp_write_bulk_text(&pairs, name);
         resp_write_bulk_text(&pairs, value);
+        count++;
+    }
+    for (size_t i = 0; i < sizeof redis_settings / sizeof redis_settings[0]; i++) {
+        if (!matches(call, redis_settings[i][0]))
+            continue;
+        resp_write_bulk_text(&pairs, redis_settings[i][0]);
+        resp_write_bulk_text(&pairs, redis_settings[i][1]);
         count++;
     }
     resp_write_map(call->out, count, call->session->resp3);
@@ -293,8 +306,7 @@ static void info_oid(const struct dispatch *dispatch, struct clock_now now, stru
     line(out, "oid_clock_step_waited_out:%d", state.forward_step);
 }
 
-static void info_counters(const struct dispatch *dispatch, struct clock_now now,
-                          struct buffer *out)
+static void info_counters(const struct dispatch *dispatch, struct clock_now now, struct buffer *out)
 {
     struct counters_state state;
     counters_look(dispatch->counters, &state);
@@ -309,10 +321,13 @@ static const struct {
     const char *name, *title;
     void (*write)(const struct dispatch *, struct clock_now, struct buffer *);
 } sections[] = {
-    {"SERVER", "Server", info_server},       {"CLIENTS", "Clients", info_clients},
-    {"STATS", "Stats", info_stats},          {"STORE", "Store", info_store},
+    {"SERVER", "Server", info_server},
+    {"CLIENTS", "Clients", info_clients},
+    {"STATS", "Stats", info_stats},
+    {"STORE", "Store", info_store},
     {"REPLICATION", "Replication", info_replication},
-    {"OID", "Oid", info_oid},                {"COUNTERS", "Counters", info_counters},
+    {"OID", "Oid", info_oid},
+    {"COUNTERS", "Counters", info_counters},
 };
 
 static bool section_wanted(const struct call *call, const char *name)
@@ -321,7 +336,8 @@ static bool section_wanted(const struct call *call, const char *name)
         return true;
     for (size_t i = 1; i < call->argc; i++)
         if (command_arg_is(&call->args[i], name) || command_arg_is(&call->args[i], "ALL") ||
-            command_arg_is(&call->args[i], "EVERYTHING") || command_arg_is(&call->args[i], "DEFAULT"))
+            command_arg_is(&call->args[i], "EVERYTHING") ||
+            command_arg_is(&call->args[i], "DEFAULT"))
             return true;
     return false;
 }

@@ -51,7 +51,8 @@ static void write_strings(struct buffer *out, uint64_t tick, const uint8_t *rand
     out->len += count * STRIDE;
 }
 
-/* The strings of `text_bytes` each, one after the other with a space between, as one bulk string. */
+/* The strings of `text_bytes` each, one after the other with a space between, as one bulk string.
+ */
 static char *open_line(struct buffer *out, size_t count, size_t text_bytes)
 {
     char head[32];
@@ -114,6 +115,7 @@ static void oid_request_write(struct request *request, struct buffer *out, bool 
 
 static enum request_cancel oid_request_cancel(struct request *request)
 {
+    request->session->waiting_oids--;
     return REQUEST_TAKEN_BACK;
 }
 
@@ -191,7 +193,8 @@ enum dispatch_status command_oid(struct call *call)
         /* A run of batches is served as far as the replies of one batch may reach. */
         wish.count = (uint32_t)count;
         wish.form = OID_ARRAY;
-        wish.repeat = wish.repeat < LIMIT_BATCH / wish.count ? wish.repeat : LIMIT_BATCH / wish.count;
+        wish.repeat =
+            wish.repeat < LIMIT_BATCH / wish.count ? wish.repeat : LIMIT_BATCH / wish.count;
         call->repeat = wish.repeat;
     }
     if (line)
@@ -253,7 +256,8 @@ enum dispatch_status command_oid_at(struct call *call)
     return DISPATCH_REPLIED;
 }
 
-static void write_uuids(struct call *call, const uint8_t *uuids, size_t count, bool plain, bool line)
+static void write_uuids(struct call *call, const uint8_t *uuids, size_t count, bool plain,
+                        bool line)
 {
     size_t text_bytes = plain ? UUID_PLAIN : UUID_TEXT;
     char *at = line ? open_line(call->out, count, text_bytes) : NULL;

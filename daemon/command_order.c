@@ -453,7 +453,7 @@ static enum dispatch_status move(struct call *call, enum store_verb verb,
 
 static bool forced(struct call *call, size_t at)
 {
-    if (command_arg_is(&call->args[at], "FORCE"))
+    if (at < call->argc && command_arg_is(&call->args[at], "FORCE"))
         return true;
     (void)command_error(call, ERROR_ERR,
                         "this makes values be issued again: add the word FORCE if you mean it");

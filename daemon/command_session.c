@@ -65,10 +65,10 @@ static bool authenticate(struct call *call, const struct resp_arg *user,
                          const struct resp_arg *password)
 {
     const struct auth *auth = call->dispatch->auth;
-    bool right = auth == NULL ? user != NULL && user->len == 7 && memcmp(user->data, "default", 7) == 0
-                              : auth_check(auth, user != NULL ? user->data : NULL,
-                                           user != NULL ? user->len : 0, password->data,
-                                           password->len);
+    bool right = auth == NULL
+                     ? user != NULL && user->len == 7 && memcmp(user->data, "default", 7) == 0
+                     : auth_check(auth, user != NULL ? user->data : NULL,
+                                  user != NULL ? user->len : 0, password->data, password->len);
     if (right) {
         call->session->authenticated = true;
         return true;
@@ -161,11 +161,12 @@ enum dispatch_status command_hello(struct call *call)
         }
     }
     if (!session->authenticated)
-        return command_error(call, ERROR_NOAUTH,
-                             "HELLO must be called with the client already authenticated, otherwise "
-                             "the HELLO <proto> AUTH <user> <pass> option can be used to "
-                             "authenticate the client and select the RESP protocol version at the "
-                             "same time");
+        return command_error(
+            call, ERROR_NOAUTH,
+            "HELLO must be called with the client already authenticated, otherwise "
+            "the HELLO <proto> AUTH <user> <pass> option can be used to "
+            "authenticate the client and select the RESP protocol version at the "
+            "same time");
     if (name != NULL)
         set_name(call, name);
     session->resp3 = version == 3;

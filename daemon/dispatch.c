@@ -140,8 +140,7 @@ bool command_name(struct call *call, const struct resp_arg *arg)
 static enum dispatch_status unknown_command(struct call *call)
 {
     char text[256];
-    int at = snprintf(text, sizeof text,
-                      "unknown command '%.*s', with args beginning with: ",
+    int at = snprintf(text, sizeof text, "unknown command '%.*s', with args beginning with: ",
                       (int)(call->args[0].len < 128 ? call->args[0].len : 128), call->args[0].data);
     for (size_t i = 1; i < call->argc && at < 200; i++) {
         int room = 200 - at;
@@ -150,7 +149,6 @@ static enum dispatch_status unknown_command(struct call *call)
     }
     return command_error(call, ERROR_ERR, "%s", text);
 }
-
 
 /* The container's name in the table, if args[0] is one. */
 static const char *container_name(const struct resp_arg *arg)
@@ -232,7 +230,6 @@ static enum dispatch_status queue(struct call *call)
 {
     struct session *session = call->session;
     buffer_append(&session->multi, call->raw, call->raw_len);
-    /* A typed line may lack its CR; every queued command ends a line, so it can be read again. */
     if (session->multi.failed) {
         session->multi_failed = true;
         return command_error(call, ERROR_ERR, "the batch is too big: at most %d bytes",

@@ -48,8 +48,9 @@ struct dispatch {
     struct counters *counters;
     const struct store *store;
     struct store_worker *worker;
-    const struct config *config;
-    const struct auth *auth; /* NULL: no credentials are asked for */
+    /* Replaced when they are read again; old ones live on until all loops have ended. */
+    _Atomic(const struct config *) config;
+    _Atomic(const struct auth *) auth; /* NULL: no credentials are asked for */
     struct clock_now (*now)(void);
     struct dispatch_server server;
     uint8_t buckets[256]; /* the command table by name; made by dispatch_init */
@@ -80,9 +81,9 @@ struct call {
     struct session *session;
     const struct resp_arg *args; /* args[0] is the command's name */
     size_t argc;
-    const char *raw;  /* the command as it came */
+    const char *raw; /* the command as it came */
     size_t raw_len;
-    size_t rest_len;  /* bytes at hand behind it */
+    size_t rest_len; /* bytes at hand behind it */
     struct clock_now now;
     struct buffer *out;
 

@@ -61,10 +61,10 @@ enum command_flag {
     COMMAND_ROW(counter_raise, "COUNTER", "RAISE", 2, 2, COMMAND_WRITE | COMMAND_ORDERED,          \
                 "name value", "Move a counter forward to value; never back",                       \
                 "a string: the value it stands at")                                                \
-    COMMAND_ROW(counter_reset, "COUNTER", "RESET", 3, 3,                                           \
+    COMMAND_ROW(counter_reset, "COUNTER", "RESET", 2, 3,                                           \
                 COMMAND_WRITE | COMMAND_ADMIN | COMMAND_ORDERED, "name value FORCE",               \
                 "Set a counter to value, also back: values are issued again", "OK")                \
-    COMMAND_ROW(counter_drop, "COUNTER", "DROP", 2, 2,                                             \
+    COMMAND_ROW(counter_drop, "COUNTER", "DROP", 1, 2,                                             \
                 COMMAND_WRITE | COMMAND_ADMIN | COMMAND_ORDERED, "name FORCE",                     \
                 "Remove a counter: its name starts over at its next use", "OK")                    \
     COMMAND_ROW(uuid, "UUID", "", 0, 4, COMMAND_WRITE, "[V4|V7] [count] [PLAIN] [LINE]",           \
@@ -94,14 +94,14 @@ enum command_flag {
                 "The connection's name", "a string, or null")                                      \
     COMMAND_ROW(client_setname, "CLIENT", "SETNAME", 1, 1, COMMAND_READ, "name",                   \
                 "Name the connection", "OK")                                                       \
-    COMMAND_ROW(client_setinfo, "CLIENT", "SETINFO", 2, 2, COMMAND_READ,                           \
-                "LIB-NAME|LIB-VER value", "Tell which client library this is", "OK")               \
+    COMMAND_ROW(client_setinfo, "CLIENT", "SETINFO", 2, 2, COMMAND_READ, "LIB-NAME|LIB-VER value", \
+                "Tell which client library this is", "OK")                                         \
     COMMAND_ROW(client_list, "CLIENT", "LIST", 0, -1, COMMAND_READ, "", "The open connections",    \
                 "a string, one line a connection")                                                 \
     COMMAND_ROW(client_kill, "CLIENT", "KILL", 1, -1, COMMAND_ADMIN, "addr | ID n | ADDR addr",    \
                 "Close connections", "OK, or integer: how many")                                   \
-    COMMAND_ROW(command, "COMMAND", "", 0, 0, COMMAND_READ, "", "The commands as Redis tells them", \
-                "array")                                                                           \
+    COMMAND_ROW(command, "COMMAND", "", 0, 0, COMMAND_READ, "",                                    \
+                "The commands as Redis tells them", "array")                                       \
     COMMAND_ROW(command_count, "COMMAND", "COUNT", 0, 0, COMMAND_READ, "", "How many commands",    \
                 "integer")                                                                         \
     COMMAND_ROW(command_docs, "COMMAND", "DOCS", 0, -1, COMMAND_READ, "[name ...]",                \

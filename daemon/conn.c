@@ -1,0 +1,521 @@
+#include "conn.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "limits.h"
+#include "log.h"
+#include "outcome.h"
+#include "server.h"
+
+/* A connection that holds no more than this is not dropped when the budget of all is used up. */
+#define BUDGET_FREE_BYTES 16384
+
+static const struct config *config_of(const struct conn *conn)
+{
+    return atomic_load_explicit(&conn->loop->server->config, memory_order_acquire);
+}
+
+/* --- Where replies go --- */
+
+/* What is to be sent next: behind what could not be sent yet, if there is any. */
+static struct buffer *conn_out(struct conn *conn)
+{
+    return conn->out.len > 0 ? &conn->out : &conn->loop->out;
+}
+
+static struct request *line_last(struct conn *conn)
+{
+    return (struct request *)((char *)conn->line_tail - offsetof(struct request, next));
+}
+
+static struct buffer *conn_sink(struct conn *conn)
+{
+    return conn->line == NULL ? conn_out(conn) : &line_last(conn)->after;
+}
+
+static size_t unsent(const struct conn *conn)
+{
+    return conn->out.len + conn->after_bytes + conn->loop->out.len;
+}
+
+/* --- Events --- */
+
+static void set_reading(struct conn *conn, bool on)
+{
+    if (conn->reading == on)
+        return;
+    conn->reading = on;
+    if ((on ? event_add(&conn->read_event, NULL) : event_del(&conn->read_event)) < 0)
+        conn->dead = true;
+}
+
+static void set_writing(struct conn *conn, bool on)
+{
+    if (conn->writing == on)
+        return;
+    conn->writing = on;
+    if ((on ? event_add(&conn->write_event, NULL) : event_del(&conn->write_event)) < 0)
+        conn->dead = true;
+}
+
+static void set_waits(struct conn *conn, bool on)
+{
+    struct loop *loop = conn->loop;
+    if (conn->waits == on)
+        return;
+    conn->waits = on;
+    if (on) {
+        conn->waiting_prev = NULL;
+        conn->waiting_next = loop->waiting;
+        if (loop->waiting != NULL)
+            loop->waiting->waiting_prev = conn;
+        loop->waiting = conn;
+        loop_need_tick(loop);
+        return;
+    }
+    if (conn->waiting_next != NULL)
+        conn->waiting_next->waiting_prev = conn->waiting_prev;
+    if (conn->waiting_prev != NULL)
+        conn->waiting_prev->waiting_next = conn->waiting_next;
+    else
+        loop->waiting = conn->waiting_next;
+}
+
+/* --- Sending --- */
+
+/* Send what is there; keep what the socket does not take. */
+static void conn_send(struct conn *conn)
+{
+    struct buffer *fresh = &conn->loop->out;
+    struct buffer *from = conn_out(conn);
+    if (from->failed) {
+        log_line(LOG_WARNING, "connection %" PRIu64 ": out of memory for replies; closing",
+                 conn->session.id);
+        conn->dead = true;
+    }
+    size_t sent = 0;
+    while (!conn->dead && sent < from->len) {
+        ssize_t n = send(conn->fd, from->data + sent, from->len - sent, MSG_NOSIGNAL);
+        if (n > 0)
+            sent += (size_t)n;
+        else if (errno == EAGAIN || errno == EWOULDBLOCK)
+            break;
+        else if (errno != EINTR)
+            conn->dead = true;
+    }
+    if (conn->dead) {
+        fresh->len = 0;
+        fresh->failed = false;
+        return;
+    }
+    if (from == fresh) {
+        if (sent < from->len)
+            buffer_append(&conn->out, from->data + sent, from->len - sent);
+        conn->dead = conn->out.failed;
+        fresh->len = 0;
+    } else {
+        buffer_consume(from, sent);
+    }
+    if (conn->out.len == 0)
+        conn->stalled_ms = 0;
+    else if (sent > 0 || conn->stalled_ms == 0)
+        conn->stalled_ms = conn->loop->now.boot_ms;
+    if (conn->out.len == 0)
+        buffer_finish(&conn->out);
+    set_writing(conn, conn->out.len > 0);
+}
+
+/* The memory of all connections' buffers is bounded; who needs more when it is used up must go. */
+static void keep_budget(struct conn *conn)
+{
+    struct server *server = conn->loop->server;
+    size_t held =
+        conn->in.capacity + conn->out.capacity + conn->after_bytes + conn->session.multi.capacity;
+    if (held == conn->counted)
+        return;
+    bool grew = held > conn->counted;
+    uint64_t all =
+        atomic_fetch_add(&server->buffer_bytes, held - conn->counted) + (held - conn->counted);
+    conn->counted = held;
+    if (grew && held > BUDGET_FREE_BYTES && all > (uint64_t)config_of(conn)->limits.buffer_bytes) {
+        log_line(LOG_WARNING,
+                 "connection %" PRIu64 ": all buffers together reach limits.buffers; closing it "
+                 "for the %zu bytes it holds",
+                 conn->session.id, held);
+        conn->dead = true;
+    }
+}
+
+/* --- Carrying out --- */
+
+static void enqueue(struct conn *conn, struct request *request)
+{
+    request->session = &conn->session;
+    request->host = &conn->loop->host;
+    request->next = NULL;
+    request->completed = false;
+    request->deadline_ms = conn->loop->now.boot_ms + config_of(conn)->limits.request_ms;
+    buffer_init(&request->after, 0);
+    *conn->line_tail = request;
+    conn->line_tail = &request->next;
+    conn->session.pending++;
+    if (request->kind->poll != NULL)
+        loop_park(conn->loop, request);
+    set_waits(conn, true);
+}
+
+static void protocol_error(struct conn *conn, const char *why)
+{
+    resp_write_error(conn_sink(conn), ERROR_ERR, "%s", why);
+    conn->closing = true;
+}
+
+/* Carry out one command, or a run, that stands at data. Returns the bytes used; 0: not now. */
+static size_t carry_out(struct conn *conn, const char *data, size_t len)
+{
+    struct server *server = conn->loop->server;
+    struct session *session = &conn->session;
+    struct resp_arg args[LIMIT_ARGS];
+    size_t argc, used;
+    const char *why;
+    const struct resp_limits *limits =
+        session->authenticated ? &server->limits : &server->open_limits;
+    int status = resp_read_command(data, len, limits, args, &argc, &used, &why);
+    if (status == RESP_MORE) {
+        conn->in_need = used;
+        return 0;
+    }
+    if (status == RESP_BAD) {
+        protocol_error(conn, why);
+        return 0;
+    }
+    if (argc == 0)
+        return used;
+    struct buffer *sink = conn_sink(conn);
+    bool behind = conn->line != NULL;
+    size_t before = sink->len;
+    struct call call = {.dispatch = server->dispatch,
+                        .session = session,
+                        .args = args,
+                        .argc = argc,
+                        .raw = data,
+                        .raw_len = used,
+                        .rest_len = len - used,
+                        .now = conn->loop->now,
+                        .out = sink};
+    enum dispatch_status outcome = dispatch_call(&call);
+    if (behind)
+        conn->after_bytes += sink->len - before;
+    switch (outcome) {
+    case DISPATCH_LATER:
+        conn->held = true;
+        return 0;
+    case DISPATCH_WAITS:
+        enqueue(conn, call.request);
+        break;
+    case DISPATCH_REPLAY:
+        session->replaying = true;
+        conn->replay_at = 0;
+        break;
+    case DISPATCH_CLOSE:
+        conn->closing = true;
+        break;
+    case DISPATCH_DROP:
+        log_line(LOG_WARNING,
+                 "connection %" PRIu64 " from %s: speaks HTTP to the line protocol's port, as a "
+                 "browser that was tricked; closed",
+                 session->id, conn->address);
+        conn->dead = true;
+        break;
+    case DISPATCH_REPLIED:
+        break;
+    }
+    if (sink->failed)
+        conn->dead = true;
+    atomic_store_explicit(&conn->loop->commands, conn->loop->commands + call.repeat,
+                          memory_order_relaxed);
+    return used * call.repeat;
+}
+
+/* May the next command be carried out, as far as memory is concerned? */
+static bool has_room(struct conn *conn)
+{
+    if (conn->session.pending >= LIMIT_PENDING)
+        return false;
+    if (conn->line == NULL && conn_out(conn)->len >= LOOP_READ_BYTES)
+        conn_send(conn);
+    return unsent(conn) < (size_t)config_of(conn)->limits.output_bytes;
+}
+
+/* The commands of an EXEC, then those at data. Returns the bytes of data used. */
+static size_t process(struct conn *conn, const char *data, size_t len)
+{
+    struct session *session = &conn->session;
+    size_t at = 0;
+    conn->held = false;
+    while (!conn->closing && !conn->dead && !conn->held) {
+        if (!has_room(conn)) {
+            conn->held = true;
+            break;
+        }
+        if (session->replaying) {
+            if (conn->replay_at < session->multi.len) {
+                conn->replay_at += carry_out(conn, session->multi.data + conn->replay_at,
+                                             session->multi.len - conn->replay_at);
+                continue;
+            }
+            session->replaying = false;
+            buffer_finish(&session->multi);
+        }
+        if (at == len)
+            break;
+        size_t used = carry_out(conn, data + at, len - at);
+        if (used == 0)
+            break;
+        at += used;
+    }
+    return conn->closing ? len : at;
+}
+
+/* Carry out what was read before and had to wait. */
+static void resume(struct conn *conn)
+{
+    if (conn->in.len == 0 && !conn->session.replaying)
+        return;
+    conn->in_need = 0;
+    buffer_consume(&conn->in, process(conn, conn->in.data, conn->in.len));
+    if (conn->in.len == 0)
+        buffer_finish(&conn->in);
+}
+
+/* Send, set the events by the state that came out of this turn, or close. The connection may be
+ * gone afterwards. */
+static void end_turn(struct conn *conn)
+{
+    conn_send(conn);
+    if (!conn->dead && conn->held && conn->out.len == 0 && conn->line == NULL) {
+        /* What held it back has just been sent. */
+        resume(conn);
+        conn_send(conn);
+    }
+    keep_budget(conn);
+    bool idle = conn->line == NULL && conn->out.len == 0 && !conn->session.replaying;
+    bool over = conn->closing || (conn->eof && !conn->held) || conn->loop->stopping;
+    if (conn->dead || (over && idle)) {
+        conn_destroy(conn);
+        return;
+    }
+    set_reading(conn, !conn->eof && !conn->closing && !conn->held && !conn->loop->stopping);
+    set_waits(conn, conn->line != NULL);
+}
+
+static void read_cb(evutil_socket_t fd, short what, void *context)
+{
+    struct conn *conn = context;
+    struct loop *loop = conn->loop;
+    loop->now = clock_read();
+    conn->active_ms = loop->now.boot_ms;
+    bool kept = conn->in.len > 0;
+    char *room = kept ? buffer_reserve(&conn->in, LOOP_READ_BYTES / 4) : loop->in;
+    size_t room_bytes = kept ? LOOP_READ_BYTES / 4 : LOOP_READ_BYTES;
+    if (room == NULL) {
+        conn->dead = true;
+        end_turn(conn);
+        return;
+    }
+    ssize_t n = recv(fd, room, room_bytes, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return;
+    if (n < 0)
+        conn->dead = true;
+    conn->eof = conn->eof || n == 0;
+    if (n > 0 && kept) {
+        conn->in.len += (size_t)n;
+        if (conn->in.len >= conn->in_need)
+            resume(conn);
+    } else if (n > 0) {
+        size_t used = process(conn, loop->in, (size_t)n);
+        if (used < (size_t)n)
+            buffer_append(&conn->in, loop->in + used, (size_t)n - used);
+        conn->dead = conn->dead || conn->in.failed;
+    }
+    end_turn(conn);
+}
+
+static void write_cb(evutil_socket_t fd, short what, void *context)
+{
+    struct conn *conn = context;
+    conn->loop->now = clock_read();
+    conn_send(conn);
+    if (!conn->dead && conn->held && has_room(conn))
+        resume(conn);
+    end_turn(conn);
+}
+
+/* --- Completions and time --- */
+
+static struct request *line_pop(struct conn *conn)
+{
+    struct request *request = conn->line;
+    conn->line = request->next;
+    if (conn->line == NULL)
+        conn->line_tail = &conn->line;
+    conn->session.pending--;
+    return request;
+}
+
+static void append_after(struct conn *conn, struct request *request)
+{
+    struct buffer *out = conn_out(conn);
+    buffer_append(out, request->after.data, request->after.len);
+    out->failed = out->failed || request->after.failed;
+    conn->after_bytes -= request->after.len;
+    buffer_finish(&request->after);
+}
+
+void conn_deliver(struct conn *conn)
+{
+    while (conn->line != NULL && conn->line->completed && !conn->dead) {
+        struct request *request = line_pop(conn);
+        request->kind->write(request, conn_out(conn), conn->session.resp3);
+        append_after(conn, request);
+        request->kind->destroy(request);
+        if (conn_out(conn)->len >= LOOP_READ_BYTES)
+            conn_send(conn);
+    }
+    if (!conn->dead && conn->held)
+        resume(conn);
+    end_turn(conn);
+}
+
+/* Take a request out of flight; it is freed now, or when it completes. */
+static enum error_word give_up(struct conn *conn, struct request *request)
+{
+    if (request->kind->poll != NULL)
+        loop_unpark(conn->loop, request);
+    enum request_cancel cancelled =
+        request->completed ? REQUEST_TAKEN_BACK : request->kind->cancel(request);
+    enum error_word word =
+        cancelled == REQUEST_TAKEN_BACK || request->reads ? ERROR_TRYAGAIN : ERROR_UNCERTAIN;
+    if (cancelled == REQUEST_TAKEN_BACK)
+        request->kind->destroy(request);
+    else
+        request->session = NULL;
+    return word;
+}
+
+void conn_expire(struct conn *conn)
+{
+    bool expired = false;
+    while (conn->line != NULL && !conn->line->completed &&
+           conn->line->deadline_ms <= conn->loop->now.boot_ms) {
+        struct request *request = line_pop(conn);
+        uint32_t replies = request->replies;
+        struct buffer after = request->after;
+        buffer_init(&request->after, 0);
+        enum error_word word = give_up(conn, request);
+        struct buffer *out = conn_out(conn);
+        for (uint32_t i = 0; i < replies; i++)
+            resp_write_error(out, word, "%s",
+                             word == ERROR_TRYAGAIN ? OUTCOME_LATE_TRYAGAIN
+                                                    : OUTCOME_LATE_UNCERTAIN);
+        buffer_append(out, after.data, after.len);
+        conn->after_bytes -= after.len;
+        buffer_finish(&after);
+        expired = true;
+    }
+    if (expired)
+        conn_deliver(conn);
+}
+
+void conn_sweep(struct conn *conn)
+{
+    const struct config *config = config_of(conn);
+    int64_t now_ms = conn->loop->now.boot_ms;
+    const char *why = NULL;
+    if (conn->stalled_ms != 0 && now_ms - conn->stalled_ms >= config->limits.write_ms)
+        why = "reads none of its replies (limits.write)";
+    else if (!conn->session.authenticated && now_ms - conn->opened_ms >= config->limits.open_ms)
+        why = "has not authenticated (limits.open)";
+    else if (config->limits.idle_ms > 0 && conn->line == NULL &&
+             now_ms - conn->active_ms >= config->limits.idle_ms)
+        why = "is idle (limits.idle)";
+    if (why == NULL)
+        return;
+    log_line(LOG_INFO, "connection %" PRIu64 " from %s %s; closed", conn->session.id, conn->address,
+             why);
+    conn_destroy(conn);
+}
+
+void conn_drain(struct conn *conn)
+{
+    end_turn(conn);
+}
+
+/* --- Life --- */
+
+struct conn *conn_open(struct loop *loop, int fd, const char *address)
+{
+    struct conn *conn = calloc(1, sizeof *conn);
+    if (conn == NULL) {
+        close(fd);
+        atomic_fetch_sub(&loop->server->connections, 1);
+        return NULL;
+    }
+    conn->loop = loop;
+    conn->fd = fd;
+    conn->line_tail = &conn->line;
+    conn->opened_ms = conn->active_ms = loop->now.boot_ms;
+    snprintf(conn->address, sizeof conn->address, "%s", address);
+    buffer_init(&conn->in, 0);
+    buffer_init(&conn->out, 0);
+    session_init(&conn->session, loop->server->dispatch, &loop->host, 0);
+    event_assign(&conn->read_event, loop->base, fd, EV_READ | EV_PERSIST, read_cb, conn);
+    event_assign(&conn->write_event, loop->base, fd, EV_WRITE | EV_PERSIST, write_cb, conn);
+    conn->next = loop->conns;
+    if (loop->conns != NULL)
+        loop->conns->prev = conn;
+    loop->conns = conn;
+    server_register(loop->server, conn);
+    log_line(LOG_DEBUG, "connection %" PRIu64 " from %s", conn->session.id, conn->address);
+    set_reading(conn, true);
+    if (conn->dead) {
+        conn_destroy(conn);
+        return NULL;
+    }
+    return conn;
+}
+
+void conn_destroy(struct conn *conn)
+{
+    struct loop *loop = conn->loop;
+    server_unregister(loop->server, conn);
+    set_reading(conn, false);
+    set_writing(conn, false);
+    set_waits(conn, false);
+    while (conn->line != NULL) {
+        struct request *request = line_pop(conn);
+        buffer_finish(&request->after);
+        (void)give_up(conn, request);
+    }
+    if (conn->next != NULL)
+        conn->next->prev = conn->prev;
+    if (conn->prev != NULL)
+        conn->prev->next = conn->next;
+    else
+        loop->conns = conn->next;
+    atomic_fetch_sub(&loop->server->buffer_bytes, conn->counted);
+    close(conn->fd);
+    buffer_finish(&conn->in);
+    buffer_finish(&conn->out);
+    session_finish(&conn->session);
+    free(conn);
+    loop_end_if_done(loop);
+}

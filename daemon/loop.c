@@ -1,0 +1,318 @@
+#include "loop.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "conn.h"
+#include "log.h"
+#include "server.h"
+
+/* How often deadlines are looked at, and requests that wait for time to pass. */
+static const struct timeval deadline_tick = {.tv_usec = 25000};
+static const struct timeval parked_tick = {.tv_usec = 4000};
+static const struct timeval sweep_tick = {.tv_sec = 1};
+/* How long clients may take to read their last replies when the daemon stops. */
+#define STOP_GRACE_MS 1000
+
+/* --- Inbox --- */
+
+static void wake(struct loop *loop)
+{
+    uint64_t one = 1;
+    /* Only fails when the counter is full: then the loop has been woken already. */
+    ssize_t written = write(loop->wake_fd, &one, sizeof one);
+    (void)written;
+}
+
+static void completed(struct request_host *host, struct request *request)
+{
+    struct loop *loop = (struct loop *)host;
+    request->handed = NULL;
+    pthread_mutex_lock(&loop->lock);
+    *loop->inbox_tail = request;
+    loop->inbox_tail = &request->handed;
+    bool first = !loop->woken;
+    loop->woken = true;
+    pthread_mutex_unlock(&loop->lock);
+    if (first)
+        wake(loop);
+}
+
+void loop_adopt(struct loop *loop, int fd, const char *address)
+{
+    struct loop_arrival *arrival = calloc(1, sizeof *arrival);
+    if (arrival == NULL) {
+        close(fd);
+        atomic_fetch_sub(&loop->server->connections, 1);
+        return;
+    }
+    arrival->fd = fd;
+    snprintf(arrival->address, sizeof arrival->address, "%s", address);
+    pthread_mutex_lock(&loop->lock);
+    arrival->next = loop->arrivals;
+    loop->arrivals = arrival;
+    loop->woken = true;
+    pthread_mutex_unlock(&loop->lock);
+    wake(loop);
+}
+
+static void ask(struct loop *loop, bool *what)
+{
+    pthread_mutex_lock(&loop->lock);
+    *what = true;
+    loop->woken = true;
+    pthread_mutex_unlock(&loop->lock);
+    wake(loop);
+}
+
+void loop_wake_for_kill(struct loop *loop)
+{
+    ask(loop, &loop->kill_asked);
+}
+
+/* Completed requests go back to their connections; each connection then gets one turn. */
+static void deliver(struct request *completions)
+{
+    struct conn *touched = NULL;
+    while (completions != NULL) {
+        struct request *request = completions;
+        completions = request->handed;
+        if (request->session == NULL) {
+            request->kind->destroy(request);
+            continue;
+        }
+        request->completed = true;
+        struct conn *conn = (struct conn *)request->session;
+        if (!conn->touched) {
+            conn->touched = true;
+            conn->touched_next = touched;
+            touched = conn;
+        }
+    }
+    while (touched != NULL) {
+        struct conn *conn = touched;
+        touched = conn->touched_next;
+        conn->touched = false;
+        conn_deliver(conn);
+    }
+}
+
+static void each_conn(struct loop *loop, void (*turn)(struct conn *conn))
+{
+    struct conn *next;
+    for (struct conn *conn = loop->conns; conn != NULL; conn = next) {
+        next = conn->next;
+        turn(conn);
+    }
+}
+
+static void destroy_if_killed(struct conn *conn)
+{
+    if (atomic_load(&conn->killed))
+        conn_destroy(conn);
+}
+
+void loop_end_if_done(struct loop *loop)
+{
+    if (loop->stopping && loop->conns == NULL)
+        event_base_loopbreak(loop->base);
+}
+
+static void take_inbox(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    struct request *completions = loop->inbox;
+    struct loop_arrival *arrivals = loop->arrivals;
+    bool kill_asked = loop->kill_asked;
+    bool stop_asked = loop->stop_asked;
+    loop->inbox = NULL;
+    loop->inbox_tail = &loop->inbox;
+    loop->arrivals = NULL;
+    loop->kill_asked = false;
+    loop->stop_asked = false;
+    loop->woken = false;
+    pthread_mutex_unlock(&loop->lock);
+
+    deliver(completions);
+    while (arrivals != NULL) {
+        struct loop_arrival *arrival = arrivals;
+        arrivals = arrival->next;
+        struct conn *conn = conn_open(loop, arrival->fd, arrival->address);
+        if (conn != NULL && loop->stopping)
+            conn_destroy(conn);
+        free(arrival);
+    }
+    if (kill_asked)
+        each_conn(loop, destroy_if_killed);
+    if (stop_asked) {
+        loop->stopping = true;
+        loop->stop_by_ms =
+            loop->now.boot_ms + loop->server->config->limits.request_ms + STOP_GRACE_MS;
+        each_conn(loop, conn_drain);
+    }
+    loop_end_if_done(loop);
+}
+
+static void wake_cb(evutil_socket_t fd, short what, void *context)
+{
+    struct loop *loop = context;
+    uint64_t count;
+    ssize_t got = read(fd, &count, sizeof count);
+    (void)got; /* nothing there: taken out already */
+    loop->now = clock_read();
+    take_inbox(loop);
+}
+
+/* --- Time --- */
+
+void loop_park(struct loop *loop, struct request *request)
+{
+    request->handed = NULL;
+    *loop->parked_tail = request;
+    loop->parked_tail = &request->handed;
+}
+
+void loop_unpark(struct loop *loop, struct request *request)
+{
+    struct request **link = &loop->parked;
+    while (*link != NULL && *link != request)
+        link = &(*link)->handed;
+    if (*link == NULL)
+        return;
+    *link = request->handed;
+    if (loop->parked_tail == &request->handed)
+        loop->parked_tail = link;
+}
+
+void loop_need_tick(struct loop *loop)
+{
+    if (loop->ticking)
+        return;
+    loop->ticking = true;
+    event_add(&loop->tick_event, loop->parked != NULL ? &parked_tick : &deadline_tick);
+}
+
+/* In the order they came; the first that has to wait on makes the others wait. */
+static void poll_parked(struct loop *loop)
+{
+    struct request *done = NULL, **done_tail = &done;
+    while (loop->parked != NULL && loop->parked->kind->poll(loop->parked, loop->now)) {
+        struct request *request = loop->parked;
+        loop_unpark(loop, request);
+        request->handed = NULL;
+        *done_tail = request;
+        done_tail = &request->handed;
+    }
+    deliver(done);
+}
+
+static void tick_cb(evutil_socket_t fd, short what, void *context)
+{
+    struct loop *loop = context;
+    loop->ticking = false;
+    loop->now = clock_read();
+    take_inbox(loop);
+    poll_parked(loop);
+    struct conn *next;
+    for (struct conn *conn = loop->waiting; conn != NULL; conn = next) {
+        next = conn->waiting_next;
+        conn_expire(conn);
+    }
+    if (loop->waiting != NULL)
+        loop_need_tick(loop);
+    loop_end_if_done(loop);
+}
+
+static void sweep_cb(evutil_socket_t fd, short what, void *context)
+{
+    struct loop *loop = context;
+    loop->now = clock_read();
+    each_conn(loop, conn_sweep);
+    if (loop->stopping && loop->now.boot_ms >= loop->stop_by_ms)
+        each_conn(loop, conn_destroy);
+    loop_end_if_done(loop);
+}
+
+/* --- Life --- */
+
+static void *run(void *context)
+{
+    struct loop *loop = context;
+    event_base_dispatch(loop->base);
+    /* Requests that were given up while their commits were under way come in until the store worker
+     * has ended; they are freed in loop_join. */
+    return NULL;
+}
+
+static int prepare(struct loop *loop)
+{
+    struct event_config *config = event_config_new();
+    if (config == NULL)
+        return -1;
+    /* Coalesces what is switched on and off within one turn. */
+    event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
+    event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+    loop->base = event_base_new_with_config(config);
+    event_config_free(config);
+    loop->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    loop->in = malloc(LOOP_READ_BYTES);
+    if (loop->base == NULL || loop->wake_fd < 0 || loop->in == NULL)
+        return -1;
+    event_assign(&loop->wake_event, loop->base, loop->wake_fd, EV_READ | EV_PERSIST, wake_cb, loop);
+    event_assign(&loop->tick_event, loop->base, -1, 0, tick_cb, loop);
+    event_assign(&loop->sweep_event, loop->base, -1, EV_PERSIST, sweep_cb, loop);
+    if (event_add(&loop->wake_event, NULL) < 0 || event_add(&loop->sweep_event, &sweep_tick) < 0)
+        return -1;
+    return 0;
+}
+
+int loop_start(struct loop *loop, struct server *server)
+{
+    loop->host.completed = completed;
+    loop->server = server;
+    loop->inbox_tail = &loop->inbox;
+    loop->parked_tail = &loop->parked;
+    loop->wake_fd = -1;
+    loop->now = clock_read();
+    pthread_mutex_init(&loop->lock, NULL);
+    buffer_init(&loop->out, 0);
+    if (prepare(loop) < 0 || pthread_create(&loop->thread, NULL, run, loop) != 0)
+        return -1;
+    pthread_setname_np(loop->thread, "loop");
+    loop->started = true;
+    return 0;
+}
+
+void loop_stop(struct loop *loop)
+{
+    if (loop->started)
+        ask(loop, &loop->stop_asked);
+}
+
+void loop_join(struct loop *loop)
+{
+    if (loop->started)
+        pthread_join(loop->thread, NULL);
+    loop->started = false;
+}
+
+void loop_finish(struct loop *loop)
+{
+    while (loop->inbox != NULL) {
+        struct request *request = loop->inbox;
+        loop->inbox = request->handed;
+        request->kind->destroy(request);
+    }
+    if (loop->base != NULL)
+        event_base_free(loop->base);
+    if (loop->wake_fd >= 0)
+        close(loop->wake_fd);
+    free(loop->in);
+    buffer_finish(&loop->out);
+    pthread_mutex_destroy(&loop->lock);
+}

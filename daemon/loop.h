@@ -1,0 +1,83 @@
+/* A loop thread: an event base and the connections it owns for life. Completions and new sockets
+ * come in through its inbox, from any thread, and are taken out when the loop is woken. */
+#ifndef IDMINT_LOOP_H
+#define IDMINT_LOOP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "request.h"
+
+struct conn;
+struct server;
+
+/* How much is read from a socket at once, and the size at which replies are sent on. */
+#define LOOP_READ_BYTES 65536
+
+/* A socket on its way from the acceptor to its loop. */
+struct loop_arrival {
+    struct loop_arrival *next;
+    int fd;
+    char address[80];
+};
+
+struct loop {
+    struct request_host host; /* first: requests come back through it */
+    struct server *server;
+    struct event_base *base;
+    pthread_t thread;
+    bool started;
+
+    pthread_mutex_t lock; /* guards the inbox */
+    struct request *inbox, **inbox_tail;
+    struct loop_arrival *arrivals;
+    bool woken;
+    bool kill_asked; /* a connection of this loop is marked as killed */
+    bool stop_asked;
+    int wake_fd;
+
+    /* The loop thread's own from here on. */
+    struct event wake_event, tick_event, sweep_event;
+    bool ticking;
+    bool stopping;
+    int64_t stop_by_ms;
+    struct clock_now now;                  /* read at the start of each turn */
+    char *in;                              /* LOOP_READ_BYTES, for the turn of one connection */
+    struct buffer out;                     /* replies of the connection whose turn it is */
+    struct conn *conns;                    /* all of them */
+    struct conn *waiting;                  /* those with requests in their line */
+    struct request *parked, **parked_tail; /* requests that wait for time to pass */
+
+    /* Written by the loop thread, read by others. */
+    _Alignas(64) atomic_uint_least64_t commands;
+};
+
+int loop_start(struct loop *loop, struct server *server) __attribute__((warn_unused_result));
+/* Any thread. Takes over the socket. */
+void loop_adopt(struct loop *loop, int fd, const char *address);
+/* Any thread: connections marked as killed are closed soon. */
+void loop_wake_for_kill(struct loop *loop);
+/* Finish what is in flight, close all connections, end the thread. From the main thread;
+ * loop_join waits for it. */
+void loop_stop(struct loop *loop);
+void loop_join(struct loop *loop);
+/* After the store worker has ended: requests that were given up come back until then. */
+void loop_finish(struct loop *loop);
+
+/* For conn.c, on the loop thread. */
+void loop_park(struct loop *loop, struct request *request);
+void loop_unpark(struct loop *loop, struct request *request);
+/* Requests are waiting: look at their deadlines from now on. */
+void loop_need_tick(struct loop *loop);
+/* A connection has gone: where the loop is stopping and it was the last, end. */
+void loop_end_if_done(struct loop *loop);
+
+#endif

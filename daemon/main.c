@@ -1,0 +1,578 @@
+/* idmintd: argv, signals, wiring. The one file that exits. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+#include <event2/thread.h>
+
+#include "auth.h"
+#include "clock.h"
+#include "config.h"
+#include "counter.h"
+#include "dispatch.h"
+#include "log.h"
+#include "notify.h"
+#include "oid.h"
+#include "server.h"
+#include "store.h"
+#include "store_worker.h"
+#include "uuid.h"
+
+extern char **environ;
+
+/* How often the high water is looked at; the window is seconds long. */
+static const struct timeval tick = {.tv_usec = 100000};
+/* A saved high water this far ahead of the clock is worth a warning at start. */
+#define FAR_AHEAD_S 60
+
+/* A configuration with the credentials it names. Those of before a reload are kept to the end: loop
+ * threads may still look at them. */
+struct settings {
+    struct settings *older;
+    struct config config;
+    struct auth *auth;
+};
+
+struct app {
+    int argc;
+    char **argv;
+    struct settings *settings;
+    struct store *store;
+    struct store_worker *worker;
+    struct counters *counters;
+    struct oid_issuer oid;
+    struct uuid_source uuid;
+    struct dispatch dispatch;
+    struct server server;
+    struct event_base *base;
+    struct event *events[6];
+    size_t event_count;
+
+    struct store_op high_water; /* one save at a time */
+    atomic_bool saving;
+    bool forward_step_told;
+    int64_t watchdog_ms, watched_ms;
+};
+
+/* --- Options --- */
+
+enum { OPT_SET = 256, OPT_LISTEN, OPT_STORE, OPT_CHECK, OPT_VERSION, OPT_RESET_HIGH_WATER };
+
+static const struct option long_options[] = {
+    {"config", required_argument, NULL, 'c'},
+    {"set", required_argument, NULL, OPT_SET},
+    {"listen", required_argument, NULL, OPT_LISTEN},
+    {"store", required_argument, NULL, OPT_STORE},
+    {"check-config", no_argument, NULL, OPT_CHECK},
+    {"reset-high-water", required_argument, NULL, OPT_RESET_HIGH_WATER},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static void print_help(void)
+{
+    struct config_row_text row;
+    puts("Usage: idmintd [options]\n"
+         "Issues ObjectIds, durable counters and UUIDs over the Redis protocol.\n\n"
+         "  -c, --config FILE         read the configuration from FILE\n"
+         "      --set SECTION.KEY=VALUE  set one key; wins over environment and file\n"
+         "      --listen ADDR[,ADDR]  host:port, [v6]:port or unix:PATH (listen.resp)\n"
+         "      --store URI           sqlite:PATH, or memory: for tests (store.uri)\n"
+         "      --check-config        read the configuration, say what is wrong, end\n"
+         "      --reset-high-water FORCE\n"
+         "                            set the saved ObjectId high water back to now, and end; ids\n"
+         "                            that were issued for later seconds may then be issued again\n"
+         "      --version, --help\n\n"
+         "Each key can also be set as IDMINT_<SECTION>_<KEY> in the environment. Keys:\n");
+    for (size_t i = 0; config_row(i, &row); i++)
+        printf("  %s.%s = %s\n      %s\n", row.section, row.key, row.fallback, row.summary);
+}
+
+/* One pass over argv: options that set a key are applied to config, the others told. */
+struct modes {
+    const char *file;
+    bool check, help, version;
+    const char *reset_high_water;
+};
+
+static int read_options(int argc, char **argv, struct config *config, struct modes *modes,
+                        char *why, size_t why_bytes)
+{
+    int option;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1) {
+        int status = 0;
+        switch (option) {
+        case 'c':
+            modes->file = optarg;
+            break;
+        case OPT_SET:
+            status = config != NULL ? config_set_option(config, optarg, why, why_bytes) : 0;
+            break;
+        case OPT_LISTEN:
+            if (config != NULL)
+                status = config_set(config, "listen", "resp", optarg, "--listen", why, why_bytes);
+            break;
+        case OPT_STORE:
+            if (config != NULL)
+                status = config_set(config, "store", "uri", optarg, "--store", why, why_bytes);
+            break;
+        case OPT_CHECK:
+            modes->check = true;
+            break;
+        case OPT_RESET_HIGH_WATER:
+            modes->reset_high_water = optarg;
+            break;
+        case OPT_VERSION:
+            modes->version = true;
+            break;
+        case 'h':
+            modes->help = true;
+            break;
+        default:
+            snprintf(why, why_bytes, "see idmintd --help");
+            return -1;
+        }
+        if (status < 0)
+            return -1;
+    }
+    if (optind < argc) {
+        snprintf(why, why_bytes, "'%s' is no option; see idmintd --help", argv[optind]);
+        return -1;
+    }
+    return 0;
+}
+
+/* --- Settings --- */
+
+static void settings_destroy(struct settings *settings)
+{
+    while (settings != NULL) {
+        struct settings *older = settings->older;
+        auth_destroy(settings->auth);
+        config_finish(&settings->config);
+        free(settings);
+        settings = older;
+    }
+}
+
+/* File, environment, options, in this order; then the credentials. NULL: `why`. */
+static struct settings *settings_load(int argc, char **argv, char *why, size_t why_bytes)
+{
+    struct modes modes = {0};
+    struct settings *settings = calloc(1, sizeof *settings);
+    if (settings == NULL) {
+        snprintf(why, why_bytes, "out of memory");
+        return NULL;
+    }
+    struct config *config = &settings->config;
+    config_init(config);
+    if (read_options(argc, argv, NULL, &modes, why, why_bytes) < 0 ||
+        (modes.file != NULL && config_read_file(config, modes.file, why, why_bytes) < 0) ||
+        config_read_environment(config, environ, why, why_bytes) < 0 ||
+        read_options(argc, argv, config, &modes, why, why_bytes) < 0 ||
+        config_check(config, why, why_bytes) < 0 ||
+        (config->auth.password_file != NULL && config->auth.password_file[0] != '\0' &&
+         auth_load(config->auth.password_file, &settings->auth, why, why_bytes) < 0)) {
+        settings_destroy(settings);
+        return NULL;
+    }
+    return settings;
+}
+
+/* What can only change at a start stays as it is, and is named. */
+static void keep_fixed(const struct config *old, struct config *fresh)
+{
+    struct config_row_text row;
+    char why[256];
+    for (size_t i = 0; config_row(i, &row); i++) {
+        char before[1024], after[1024];
+        if (row.reloadable || config_get(old, i, before, sizeof before) < 0 ||
+            config_get(fresh, i, after, sizeof after) < 0 || strcmp(before, after) == 0)
+            continue;
+        log_line(LOG_WARNING, "%s.%s has changed; that takes effect at the next start", row.section,
+                 row.key);
+        if (config_set(fresh, row.section, row.key, before, "before", why, sizeof why) < 0)
+            log_line(LOG_ERROR, "%s", why);
+    }
+}
+
+static void reload(struct app *app)
+{
+    char why[512];
+    struct settings *fresh = settings_load(app->argc, app->argv, why, sizeof why);
+    if (fresh == NULL) {
+        log_line(LOG_ERROR, "not reloaded, all stays as it was: %s", why);
+        return;
+    }
+    if ((fresh->auth == NULL) != (app->settings->auth == NULL)) {
+        log_line(LOG_ERROR, "not reloaded: whether credentials are asked for can only change at a "
+                            "start");
+        settings_destroy(fresh);
+        return;
+    }
+    keep_fixed(&app->settings->config, &fresh->config);
+    fresh->older = app->settings;
+    app->settings = fresh;
+    server_reconfigure(&app->server, &fresh->config);
+    atomic_store(&app->dispatch.auth, fresh->auth);
+    log_set_level((enum log_level)fresh->config.log.level);
+    log_line(LOG_NOTICE, "configuration reloaded");
+}
+
+/* --- Randomness --- */
+
+static void get_random(void *bytes, size_t len)
+{
+    for (size_t at = 0; at < len;) {
+        ssize_t got = getrandom((char *)bytes + at, len - at, 0);
+        if (got > 0) {
+            at += (size_t)got;
+        } else if (errno != EINTR) {
+            log_line(LOG_ERROR, "getrandom: %s", strerror(errno));
+            abort();
+        }
+    }
+}
+
+/* Small requests are served from a thread's own pool: a system call for each would cost more than
+ * all the rest. */
+static void pooled_random(void *context, void *bytes, size_t len)
+{
+    static _Thread_local struct {
+        uint8_t bytes[4096];
+        size_t left;
+    } pool;
+    if (len > sizeof pool.bytes / 4) {
+        get_random(bytes, len);
+        return;
+    }
+    if (pool.left < len) {
+        get_random(pool.bytes, sizeof pool.bytes);
+        pool.left = sizeof pool.bytes;
+    }
+    uint8_t *from = pool.bytes + pool.left - len;
+    memcpy(bytes, from, len);
+    memset(from, 0, len);
+    pool.left -= len;
+}
+
+/* --- The ObjectId high water --- */
+
+static void high_water_done(struct store_op *op)
+{
+    struct app *app = (struct app *)((char *)op - offsetof(struct app, high_water));
+    if (op->result == STORE_DONE)
+        oid_saved(&app->oid, op->value);
+    atomic_store(&app->saving, false);
+}
+
+static void save_high_water(struct app *app, int64_t second)
+{
+    if (second < 0 || atomic_exchange(&app->saving, true))
+        return;
+    app->high_water = (struct store_op){
+        .verb = STORE_HIGH_WATER, .name = "", .value = second, .done = high_water_done};
+    store_worker_submit(app->worker, &app->high_water);
+}
+
+static void tell_clock(struct app *app, struct clock_now now)
+{
+    struct oid_state state;
+    oid_look(&app->oid, now, &state);
+    if (state.forward_step && !app->forward_step_told)
+        log_line(LOG_WARNING, "the clock stepped forward by more than oid.forward_step; not "
+                              "followed unless it lasts (oid.forward_settle)");
+    app->forward_step_told = state.forward_step;
+}
+
+static void tick_cb(evutil_socket_t fd, short what, void *context)
+{
+    struct app *app = context;
+    struct clock_now now = clock_read();
+    save_high_water(app, oid_wanted_high_water(&app->oid, now));
+    tell_clock(app, now);
+    if (app->watchdog_ms > 0 && now.boot_ms - app->watched_ms >= app->watchdog_ms) {
+        app->watched_ms = now.boot_ms;
+        (void)notify_send("WATCHDOG=1");
+    }
+}
+
+/* --- Starting --- */
+
+static void counter_event(void *context, enum counter_event event, const char *name,
+                          size_t name_len)
+{
+    if (event == COUNTER_NEAR_MAX)
+        log_line(LOG_WARNING, "counter %.*s: less than 10 %% is left before its MAX", (int)name_len,
+                 name);
+    else
+        log_line(LOG_ERROR,
+                 "counter %.*s: its stored value went back; stopped until COUNTER RAISE or RESET",
+                 (int)name_len, name);
+}
+
+static int start_counters(struct app *app, char *why, size_t why_bytes)
+{
+    const struct config *config = &app->settings->config;
+    struct counters_settings settings = {.auto_create = config->counters.auto_create,
+                                         .in_memory = (size_t)config->counters.in_memory,
+                                         .block_ms = config->counters.block_ms,
+                                         .now = clock_read,
+                                         .event = counter_event,
+                                         .context = app};
+    get_random(&settings.seed, sizeof settings.seed);
+    config_counter_create(config, NULL, &settings.create);
+    app->counters =
+        counters_create(&settings, app->store->shared, app->store->flights, app->worker);
+    int status = app->counters != NULL ? 0 : -1;
+    for (struct config_counter *c = config->counter; c != NULL && status == 0; c = c->next) {
+        struct store_counter create;
+        config_counter_create(config, c, &create);
+        status = counters_override(app->counters, c->name, strlen(c->name), &create);
+    }
+    if (status < 0)
+        snprintf(why, why_bytes, "out of memory");
+    return status;
+}
+
+static void start_oid(struct app *app)
+{
+    const struct config *config = &app->settings->config;
+    const struct oid_settings settings = {.lead_ms = config->oid.lead_ms,
+                                          .forward_ms = config->oid.forward_step_ms,
+                                          .settle_ms = config->oid.forward_settle_ms,
+                                          .window_s = config->oid.window_ms / 1000};
+    uint8_t random[OBJECTID_RANDOM_BYTES + 3];
+    struct clock_now now = clock_read();
+    int64_t saved_s = app->store->facts.high_water_s;
+    get_random(random, sizeof random);
+    oid_init(&app->oid, &settings, random, now, saved_s);
+    if (saved_s > now.real_ms / 1000 + FAR_AHEAD_S)
+        log_line(LOG_WARNING,
+                 "the saved ObjectId high water is %lld s ahead of the clock: ids carry later "
+                 "seconds until the clock has caught up; see --reset-high-water",
+                 (long long)(saved_s - now.real_ms / 1000));
+    save_high_water(app, oid_wanted_high_water(&app->oid, now));
+}
+
+static int start_dispatch(struct app *app, char *why, size_t why_bytes)
+{
+    uuid_init(&app->uuid, pooled_random, NULL);
+    app->dispatch.oid = &app->oid;
+    app->dispatch.uuid = &app->uuid;
+    app->dispatch.counters = app->counters;
+    app->dispatch.store = app->store;
+    app->dispatch.worker = app->worker;
+    atomic_store(&app->dispatch.config, &app->settings->config);
+    atomic_store(&app->dispatch.auth, app->settings->auth);
+    dispatch_init(&app->dispatch);
+    return server_start(&app->server, &app->settings->config, &app->dispatch, app->base, why,
+                        why_bytes);
+}
+
+/* The descriptors that limits.connections asks for, as far as the system grants them. */
+static void raise_descriptor_limit(const struct config *config)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)config->limits.connections + 128;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < wanted)
+        log_line(LOG_WARNING,
+                 "only %llu descriptors may be opened: limits.connections is beyond that",
+                 (unsigned long long)limit.rlim_cur);
+}
+
+static void stop_cb(evutil_socket_t signal_number, short what, void *context)
+{
+    struct app *app = context;
+    log_line(LOG_NOTICE, "%s: finishing what is in flight", strsignal(signal_number));
+    event_base_loopbreak(app->base);
+}
+
+static void reload_cb(evutil_socket_t signal_number, short what, void *context)
+{
+    reload(context);
+}
+
+static int start_events(struct app *app, char *why, size_t why_bytes)
+{
+    struct event *events[] = {event_new(app->base, -1, EV_PERSIST, tick_cb, app),
+                              evsignal_new(app->base, SIGTERM, stop_cb, app),
+                              evsignal_new(app->base, SIGINT, stop_cb, app),
+                              evsignal_new(app->base, SIGHUP, reload_cb, app)};
+    int status = 0;
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
+        app->events[app->event_count++] = events[i];
+        if (events[i] == NULL || event_add(events[i], i == 0 ? &tick : NULL) < 0)
+            status = -1;
+    }
+    if (status < 0)
+        snprintf(why, why_bytes, "can not set up timers and signals");
+    return status;
+}
+
+static int start(struct app *app, char *why, size_t why_bytes)
+{
+    const struct config *config = &app->settings->config;
+    const char *watchdog = getenv("WATCHDOG_USEC");
+    int64_t watchdog_us = 0;
+    if (watchdog != NULL && resp_parse_integer(watchdog, strlen(watchdog), &watchdog_us))
+        app->watchdog_ms = watchdog_us / 1000 / 3;
+    raise_descriptor_limit(config);
+    app->base = event_base_new();
+    if (app->base == NULL) {
+        snprintf(why, why_bytes, "can not make an event base");
+        return -1;
+    }
+    /* Before any thread: signals that come from now on wait until the loop runs. */
+    if (start_events(app, why, why_bytes) < 0)
+        return -1;
+    if (store_open(config->store.uri, &app->store, why, why_bytes) < 0)
+        return -1;
+    if (store_worker_create(app->store, (size_t)config->store.batch, &app->worker) < 0) {
+        snprintf(why, why_bytes, "can not start the store's threads");
+        return -1;
+    }
+    if (start_counters(app, why, why_bytes) < 0)
+        return -1;
+    start_oid(app);
+    return start_dispatch(app, why, why_bytes);
+}
+
+/* --- Stopping --- */
+
+/* What is in flight has ended: no thread issues any more. Hand back what was reserved ahead. */
+static void hand_back(struct app *app)
+{
+    struct store_op lower = {.verb = STORE_HIGH_WATER, .name = "", .done = NULL};
+    if (app->counters != NULL)
+        counters_give_back(app->counters);
+    store_worker_destroy(app->worker);
+    app->worker = NULL;
+    if (app->counters == NULL)
+        return;
+    lower.value = oid_close(&app->oid);
+    struct store_op *ops[] = {&lower};
+    store_commit(app->store, ops, 1);
+    if (lower.result != STORE_DONE)
+        log_line(LOG_WARNING, "the high water could not be lowered: %s", lower.text);
+}
+
+static void finish(struct app *app)
+{
+    (void)notify_send("STOPPING=1");
+    if (app->server.config != NULL)
+        server_stop(&app->server);
+    if (app->worker != NULL)
+        hand_back(app);
+    if (app->server.config != NULL)
+        server_finish(&app->server);
+    counters_destroy(app->counters);
+    if (app->dispatch.uuid != NULL)
+        uuid_finish(&app->uuid);
+    store_close(app->store);
+    for (size_t i = 0; i < app->event_count; i++)
+        if (app->events[i] != NULL)
+            event_free(app->events[i]);
+    if (app->base != NULL)
+        event_base_free(app->base);
+    settings_destroy(app->settings);
+    libevent_global_shutdown();
+}
+
+static int reset_high_water(const struct config *config, const char *word)
+{
+    char why[512];
+    struct store *store;
+    if (strcmp(word, "FORCE") != 0) {
+        fputs("idmintd: ids may be issued again by this: say --reset-high-water FORCE\n", stderr);
+        return EXIT_FAILURE;
+    }
+    if (store_open(config->store.uri, &store, why, sizeof why) < 0) {
+        fprintf(stderr, "idmintd: %s\n", why);
+        return EXIT_FAILURE;
+    }
+    struct store_op op = {.verb = STORE_HIGH_WATER, .name = ""};
+    struct store_op *ops[] = {&op};
+    op.value = clock_read().real_ms / 1000;
+    printf("high water: was %lld, is %lld\n", (long long)store->facts.high_water_s,
+           (long long)op.value);
+    store_commit(store, ops, 1);
+    store_close(store);
+    return op.result == STORE_DONE ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int serve(struct app *app)
+{
+    char why[512];
+    int status = start(app, why, sizeof why);
+    if (status < 0) {
+        log_line(LOG_ERROR, "can not start: %s", why);
+    } else {
+        for (size_t i = 0; i < app->server.listener_count; i++)
+            log_line(LOG_NOTICE, "listening on %s", app->server.listeners[i].address);
+        log_line(LOG_NOTICE, "idmintd %s ready: store %s %s", IDMINT_VERSION,
+                 app->store->backend->scheme, app->store->facts.id);
+        (void)notify_send("READY=1");
+        event_base_dispatch(app->base);
+    }
+    finish(app);
+    if (status == 0)
+        log_line(LOG_NOTICE, "stopped");
+    return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    char why[512];
+    struct modes modes = {0};
+    if (read_options(argc, argv, NULL, &modes, why, sizeof why) < 0) {
+        fprintf(stderr, "idmintd: %s\n", why);
+        return EXIT_FAILURE;
+    }
+    if (modes.help || modes.version) {
+        if (modes.help)
+            print_help();
+        else
+            puts("idmintd " IDMINT_VERSION);
+        return EXIT_SUCCESS;
+    }
+    struct settings *settings = settings_load(argc, argv, why, sizeof why);
+    if (settings == NULL) {
+        fprintf(stderr, "idmintd: %s\n", why);
+        return EXIT_FAILURE;
+    }
+    if (modes.check || modes.reset_high_water != NULL) {
+        int status = EXIT_SUCCESS;
+        if (modes.reset_high_water != NULL)
+            status = reset_high_water(&settings->config, modes.reset_high_water);
+        else
+            puts("configuration ok");
+        settings_destroy(settings);
+        return status;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    log_set_level((enum log_level)settings->config.log.level);
+    struct app *app = aligned_alloc(_Alignof(struct app), sizeof *app);
+    if (app == NULL)
+        return EXIT_FAILURE;
+    memset(app, 0, sizeof *app);
+    app->argc = argc;
+    app->argv = argv;
+    app->settings = settings;
+    int status = serve(app);
+    free(app);
+    return status;
+}

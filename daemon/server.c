@@ -1,0 +1,288 @@
+#include "server.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "conn.h"
+#include "limits.h"
+#include "log.h"
+#include "loop.h"
+
+/* Accepted in one go before other events get their turn. */
+#define ACCEPT_BURST 64
+static const struct timeval accept_pause = {.tv_usec = 100000};
+
+/* --- Accepting --- */
+
+static void pause_accepting(struct server *server)
+{
+    for (size_t i = 0; i < server->listener_count; i++)
+        event_del(server->accept_events[i]);
+    event_add(server->resume_event, &accept_pause);
+}
+
+static void resume_cb(evutil_socket_t fd, short what, void *context)
+{
+    struct server *server = context;
+    for (size_t i = 0; i < server->listener_count; i++)
+        event_add(server->accept_events[i], NULL);
+}
+
+static void refuse(struct server *server, int fd)
+{
+    static const char text[] = "-ERR max number of clients reached\r\n";
+    atomic_fetch_add(&server->connections_refused, 1);
+    ssize_t sent = send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)sent; /* a courtesy; the close says it as well */
+    close(fd);
+}
+
+static void hand_over(struct server *server, int fd, const struct sockaddr_storage *peer)
+{
+    char address[80];
+    int on = 1;
+    listener_peer_text(peer, address, sizeof address);
+    if (peer->ss_family != AF_UNIX) {
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    }
+    atomic_fetch_add(&server->connections_total, 1);
+    atomic_fetch_add(&server->connections, 1);
+    loop_adopt(&server->loops[server->next_loop++ % server->loop_count], fd, address);
+}
+
+static void accept_cb(evutil_socket_t fd, short what, void *context)
+{
+    struct server *server = context;
+    for (int i = 0; i < ACCEPT_BURST; i++) {
+        struct sockaddr_storage peer = {0};
+        socklen_t len = sizeof peer;
+        int accepted = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (accepted >= 0) {
+            if (atomic_load(&server->connections) >= (uint64_t)server->config->limits.connections)
+                refuse(server, accepted);
+            else
+                hand_over(server, accepted, &peer);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            log_line(LOG_WARNING, "can not accept a connection: %s; trying again in 100 ms",
+                     strerror(errno));
+            pause_accepting(server);
+            return;
+        }
+        if (errno != EINTR && errno != ECONNABORTED)
+            return;
+    }
+}
+
+/* --- The registry --- */
+
+void server_register(struct server *server, struct conn *conn)
+{
+    pthread_mutex_lock(&server->lock);
+    conn->session.id = ++server->next_id;
+    conn->registry_next = server->registry;
+    if (server->registry != NULL)
+        server->registry->registry_prev = conn;
+    server->registry = conn;
+    pthread_mutex_unlock(&server->lock);
+}
+
+void server_unregister(struct server *server, struct conn *conn)
+{
+    pthread_mutex_lock(&server->lock);
+    if (conn->registry_next != NULL)
+        conn->registry_next->registry_prev = conn->registry_prev;
+    if (conn->registry_prev != NULL)
+        conn->registry_prev->registry_next = conn->registry_next;
+    else
+        server->registry = conn->registry_next;
+    pthread_mutex_unlock(&server->lock);
+    atomic_fetch_sub(&server->connections, 1);
+}
+
+static void look(void *context, struct dispatch_server_state *state)
+{
+    struct server *server = context;
+    *state = (struct dispatch_server_state){
+        .connections = atomic_load(&server->connections),
+        .connections_total = atomic_load(&server->connections_total),
+        .connections_refused = atomic_load(&server->connections_refused),
+        .buffer_bytes = atomic_load(&server->buffer_bytes),
+        .uptime_s = (clock_read().boot_ms - server->started_ms) / 1000,
+        .threads = server->loop_count,
+    };
+    for (unsigned i = 0; i < server->loop_count; i++)
+        state->commands += atomic_load_explicit(&server->loops[i].commands, memory_order_relaxed);
+    for (size_t i = 0; i < server->listener_count && state->tcp_port == 0; i++)
+        state->tcp_port = server->listeners[i].port;
+}
+
+static void list(void *context, struct buffer *out)
+{
+    struct server *server = context;
+    int64_t now_ms = clock_read().boot_ms;
+    pthread_mutex_lock(&server->lock);
+    for (struct conn *conn = server->registry; conn != NULL; conn = conn->registry_next) {
+        char line[256];
+        int len = snprintf(line, sizeof line, "id=%" PRIu64 " addr=%s name=%s age=%" PRId64 "\n",
+                           conn->session.id, conn->address, conn->session.name,
+                           (now_ms - conn->opened_ms) / 1000);
+        buffer_append(out, line, (size_t)len);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+static int kill_matching(void *context, uint64_t id, const char *address, size_t address_len)
+{
+    struct server *server = context;
+    int killed = 0;
+    pthread_mutex_lock(&server->lock);
+    for (struct conn *conn = server->registry; conn != NULL; conn = conn->registry_next) {
+        if (id != 0 && conn->session.id != id)
+            continue;
+        if (address != NULL && (strlen(conn->address) != address_len ||
+                                memcmp(conn->address, address, address_len) != 0))
+            continue;
+        atomic_store(&conn->killed, true);
+        loop_wake_for_kill(conn->loop);
+        killed++;
+    }
+    pthread_mutex_unlock(&server->lock);
+    return killed;
+}
+
+static void set_name(void *context, struct session *session, const char *name, size_t name_len)
+{
+    struct server *server = context;
+    pthread_mutex_lock(&server->lock);
+    memcpy(session->name, name, name_len);
+    session->name[name_len] = '\0';
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* --- Life --- */
+
+static int open_listeners(struct server *server, char *why, size_t why_bytes)
+{
+    const struct config *config = atomic_load(&server->config);
+    const struct listener_options options = {
+        .backlog = (int)config->listen.backlog,
+        .unix_mode = (unsigned)config->listen.unix_mode,
+        .open_allowed = config->auth.allow_open || server->dispatch->auth != NULL,
+    };
+    const char *text = config->listen.resp;
+    while (*text != '\0') {
+        size_t len = strcspn(text, ",");
+        size_t count = SERVER_LISTENERS - server->listener_count;
+        size_t blanks = strspn(text, " ");
+        int status =
+            listener_open(text + blanks, len - blanks, &options,
+                          &server->listeners[server->listener_count], &count, why, why_bytes);
+        server->listener_count += count;
+        if (status < 0)
+            return -1;
+        text += len;
+        text += *text == ',';
+    }
+    return 0;
+}
+
+static int start_accepting(struct server *server)
+{
+    server->resume_event = event_new(server->base, -1, 0, resume_cb, server);
+    if (server->resume_event == NULL)
+        return -1;
+    for (size_t i = 0; i < server->listener_count; i++) {
+        server->accept_events[i] = event_new(server->base, server->listeners[i].fd,
+                                             EV_READ | EV_PERSIST, accept_cb, server);
+        if (server->accept_events[i] == NULL || event_add(server->accept_events[i], NULL) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int start_loops(struct server *server)
+{
+    unsigned count = (unsigned)server->config->listen.threads;
+    if (count == 0) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        count = cores > 0 ? (unsigned)cores : 1;
+    }
+    server->loops = aligned_alloc(_Alignof(struct loop), count * sizeof(struct loop));
+    if (server->loops == NULL)
+        return -1;
+    memset(server->loops, 0, count * sizeof(struct loop));
+    for (unsigned i = 0; i < count; i++) {
+        server->loop_count = i + 1;
+        if (loop_start(&server->loops[i], server) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int server_start(struct server *server, const struct config *config, struct dispatch *dispatch,
+                 struct event_base *base, char *why, size_t why_bytes)
+{
+    *server = (struct server){.config = config,
+                              .dispatch = dispatch,
+                              .base = base,
+                              .started_ms = clock_read().boot_ms,
+                              .limits = {.inline_bytes = LIMIT_INLINE_BYTES,
+                                         .bulk_bytes = LIMIT_BULK_BYTES,
+                                         .args = LIMIT_ARGS,
+                                         .request_bytes = LIMIT_REQUEST_BYTES},
+                              .open_limits = {.inline_bytes = LIMIT_OPEN_BULK_BYTES,
+                                              .bulk_bytes = LIMIT_OPEN_BULK_BYTES,
+                                              .args = LIMIT_OPEN_ARGS,
+                                              .request_bytes = LIMIT_OPEN_REQUEST_BYTES}};
+    pthread_mutex_init(&server->lock, NULL);
+    dispatch->server = (struct dispatch_server){
+        .context = server, .look = look, .list = list, .kill = kill_matching, .set_name = set_name};
+    if (open_listeners(server, why, why_bytes) < 0)
+        return -1;
+    if (start_loops(server) < 0 || start_accepting(server) < 0) {
+        snprintf(why, why_bytes, "can not start the loop threads: %s", strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+void server_reconfigure(struct server *server, const struct config *config)
+{
+    atomic_store(&server->config, config);
+    atomic_store(&server->dispatch->config, config);
+}
+
+void server_stop(struct server *server)
+{
+    for (size_t i = 0; i < server->listener_count; i++) {
+        if (server->accept_events[i] != NULL)
+            event_free(server->accept_events[i]);
+        listener_close(&server->listeners[i]);
+    }
+    if (server->resume_event != NULL)
+        event_free(server->resume_event);
+    for (unsigned i = 0; i < server->loop_count; i++)
+        loop_stop(&server->loops[i]);
+    for (unsigned i = 0; i < server->loop_count; i++)
+        loop_join(&server->loops[i]);
+    server->listener_count = 0;
+}
+
+void server_finish(struct server *server)
+{
+    for (unsigned i = 0; i < server->loop_count; i++)
+        loop_finish(&server->loops[i]);
+    free(server->loops);
+    pthread_mutex_destroy(&server->lock);
+}
