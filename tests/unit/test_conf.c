@@ -46,8 +46,9 @@ START_TEST(states_the_table)
         ck_assert_str_eq(line, expected);
         snprintf(expected, sizeof(expected), "# %s.", row.summary);
         ck_assert_str_eq(above[0], expected);
-        snprintf(expected, sizeof(expected), "# unit: %s%s%s", row.unit,
-                 *row.range ? "; range: " : "", row.range);
+        snprintf(expected, sizeof(expected), "# unit: %s%s%s%s", row.unit,
+                 *row.range ? "; range: " : "", row.range,
+                 row.reloadable ? "; reloaded by SIGHUP" : "");
         ck_assert_str_eq(above[1], expected);
     }
     ck_assert_msg(!next_line(file, above, line), "more than the table: %s", line);
