@@ -473,6 +473,10 @@ static void hand_back(struct app *app)
 static void finish(struct app *app)
 {
     (void)notify_send("STOPPING=1");
+    /* Gives the signals back: a second SIGTERM ends a daemon whose store hangs. */
+    for (size_t i = 0; i < app->event_count; i++)
+        if (app->events[i] != NULL)
+            event_free(app->events[i]);
     if (app->server.config != NULL)
         server_stop(&app->server);
     if (app->worker != NULL)
@@ -483,9 +487,6 @@ static void finish(struct app *app)
     if (app->dispatch.uuid != NULL)
         uuid_finish(&app->uuid);
     store_close(app->store);
-    for (size_t i = 0; i < app->event_count; i++)
-        if (app->events[i] != NULL)
-            event_free(app->events[i]);
     if (app->base != NULL)
         event_base_free(app->base);
     settings_destroy(app->settings);
