@@ -6,14 +6,6 @@
 
 #include "counter_flush.h"
 
-/* A block's unused rest on its way back to the store. */
-struct give_back {
-    struct store_op op; /* first */
-    char name[];
-};
-
-static void give_back_block(void *context, const struct counter *counter);
-
 /* --- The table's life --- */
 
 struct counters *counters_create(const struct counters_settings *settings, bool shared,
@@ -68,27 +60,11 @@ int counters_override(struct counters *counters, const char *name, size_t name_l
 void counters_how_created(const struct counters *counters, const char *name, size_t name_len,
                           struct store_counter *create)
 {
-    *create = counters->settings.create;
-    for (const struct override *o = counters->overrides; o != NULL; o = o->next)
-        if (o->name_len == name_len && memcmp(o->name, name, name_len) == 0)
-            *create = o->create;
+    const struct override *o = counters->overrides;
+    while (o != NULL && !(o->name_len == name_len && memcmp(o->name, name, name_len) == 0))
+        o = o->next;
+    *create = o != NULL ? o->create : counters->settings.create;
     create->value = create->start - create->step;
-}
-
-void counters_give_back(struct counters *counters)
-{
-    for (size_t i = 0; i < COUNTER_SHARDS; i++) {
-        struct counter_shard *shard = &counters->shards[i];
-        pthread_mutex_lock(&shard->lock);
-        for (size_t bucket = 0; bucket <= shard->mask; bucket++) {
-            for (struct counter *c = shard->buckets[bucket]; c != NULL; c = c->chain) {
-                if (c->blocks != NULL)
-                    give_back_block(counters, c);
-                counter_blocks_drop(c);
-            }
-        }
-        pthread_mutex_unlock(&shard->lock);
-    }
 }
 
 void counters_look(struct counters *counters, struct counters_state *state)
@@ -109,22 +85,26 @@ void counters_look(struct counters *counters, struct counters_state *state)
 
 /* --- Giving back --- */
 
+struct give_back {
+    struct store_op op; /* first */
+    char name[];
+};
+
 static void done_give_back(struct store_op *op)
 {
     free(op);
 }
 
 /* Only the newest block can be the one that ends at the stored value; the store looks whether it
- * still does. Where there is no memory for this the values are lost, as in a crash. */
-static void give_back_block(void *context, const struct counter *counter)
+ * still does. */
+struct store_op *counter_give_back(const struct counter *counter)
 {
-    struct counters *counters = context;
-    const struct counter_block *block = counter->blocks;
-    while (block->newer != NULL)
-        block = block->newer;
+    const struct counter_block *block = counter_block_newest(counter);
+    if (block == NULL)
+        return NULL;
     struct give_back *give_back = calloc(1, sizeof *give_back + counter->name_len);
     if (give_back == NULL)
-        return;
+        return NULL;
     memcpy(give_back->name, counter->name, counter->name_len);
     give_back->op.verb = STORE_GIVE_BACK;
     give_back->op.name = give_back->name;
@@ -133,45 +113,81 @@ static void give_back_block(void *context, const struct counter *counter)
     give_back->op.counter.generation = counter->generation;
     give_back->op.value = block->next - counter->step;
     give_back->op.done = done_give_back;
-    store_worker_submit(counters->worker, &give_back->op);
+    return &give_back->op;
+}
+
+static void submit_all(struct counters *counters, struct store_op *list)
+{
+    while (list != NULL) {
+        struct store_op *op = list;
+        list = op->next;
+        store_worker_submit(counters->worker, op);
+    }
+}
+
+/* For counter_obtain: an evicted counter's rest, put on the list that context points to. */
+static void give_back_cb(void *context, const struct counter *counter)
+{
+    struct store_op **list = context;
+    struct store_op *op = counter_give_back(counter);
+    if (op == NULL)
+        return;
+    op->next = *list;
+    *list = op;
+}
+
+void counters_give_back(struct counters *counters)
+{
+    for (size_t i = 0; i < COUNTER_SHARDS; i++) {
+        struct counter_shard *shard = &counters->shards[i];
+        struct store_op *list = NULL;
+        pthread_mutex_lock(&shard->lock);
+        shard->closing = true;
+        for (size_t bucket = 0; bucket <= shard->mask; bucket++) {
+            for (struct counter *c = shard->buckets[bucket]; c != NULL; c = c->chain) {
+                if (!counter_is_idle(c))
+                    continue; /* its last flush gives back what it leaves */
+                give_back_cb(&list, c);
+                counter_blocks_drop(c);
+            }
+        }
+        pthread_mutex_unlock(&shard->lock);
+        submit_all(counters, list);
+    }
 }
 
 /* --- Takes --- */
 
-static void block_advance(struct counter *counter, struct counter_block *block, int64_t count)
+bool counter_serve(struct counter_shard *shard, struct counter *counter, struct counter_take *take,
+                   uint32_t least)
 {
-    /* The step past int64's end only happens with the block's last value: it is dropped then. */
-    if (count == counter_block_left(counter, block))
-        counter_blocks_drop_oldest(counter);
-    else
-        block->next += count * counter->step;
-}
-
-/* Serve as many of the take's replies as the oldest block holds. */
-static uint32_t serve(struct counter *counter, struct counter_take *take, uint32_t wanted)
-{
-    struct counter_block *block = counter->blocks;
-    int64_t fits = counter_block_left(counter, block) / take->count;
-    uint32_t replies = fits < wanted ? (uint32_t)fits : wanted;
-    if (replies == 0)
-        return 0;
-    take->first = block->next;
-    take->step = counter->step;
+    struct counter_block *block;
+    while ((block = counter->blocks) != NULL) {
+        int64_t fits = counter_block_left(counter, block) / take->count;
+        uint32_t replies = fits < take->repeat ? (uint32_t)fits : take->repeat;
+        if (replies >= least) {
+            take->served = replies;
+            take->error = ERROR_NONE;
+            take->first = block->next;
+            take->step = counter->step;
+            shard->from_block += replies;
 #ifdef SABOTAGE_NO_LOCK
-    pthread_mutex_unlock(&take->shard->lock);
-    sched_yield();
-    pthread_mutex_lock(&take->shard->lock);
-    if (counter->blocks != block)
-        return replies;
+            if (take->flush == NULL) {
+                pthread_mutex_unlock(&shard->lock);
+                sched_yield();
+                pthread_mutex_lock(&shard->lock);
+                if (counter->blocks != block)
+                    return true;
+            }
 #endif
-    block_advance(counter, block, replies * take->count);
-    return replies;
-}
-
-static void drop_expired_blocks(struct counter *counter, struct clock_now now)
-{
-    while (counter->blocks != NULL && now.boot_ms >= counter->blocks->until_ms)
+            counter_blocks_use(counter, replies * take->count);
+            return true;
+        }
+        if (block->newer == NULL)
+            return false;
         counter_blocks_drop_oldest(counter);
+    }
+    return false;
 }
 
 static enum counter_status fail(struct counter_take *take, enum error_word error, const char *text)
@@ -184,32 +200,23 @@ static enum counter_status fail(struct counter_take *take, enum error_word error
 
 /* With the lock held: from a block, into the open flush, or an error. */
 static enum counter_status take_locked(struct counters *counters, struct clock_now now,
-                                       struct counter_shard *shard, struct counter *counter,
-                                       struct counter_take *take)
+                                       struct counter *counter, struct counter_take *take)
 {
+    struct counter_shard *shard = take->shard;
     if (counter->stopped)
-        return fail(take, ERROR_BACKWARD,
-                    "the stored value went back; COUNTER RAISE or COUNTER RESET ... FORCE it");
+        return fail(take, ERROR_BACKWARD, COUNTER_TEXT_BACKWARD);
     if (counter->loaded && take->unit_step && counter->step != 1)
-        return fail(take, ERROR_ERR, "this counter's STEP is not 1: use NEXT name count");
-    drop_expired_blocks(counter, now);
-    while (counter->waiting == 0 && counter->blocks != NULL) {
-        take->served = serve(counter, take, take->repeat);
-        if (take->served > 0) {
-            shard->from_block += take->served;
-            take->error = ERROR_NONE;
-            return COUNTER_DONE;
-        }
-        if (counter->blocks->newer == NULL)
-            break; /* the rest stays: the next block may adjoin it */
-        counter_blocks_drop_oldest(counter);
+        return fail(take, ERROR_ERR, COUNTER_TEXT_STEP);
+    counter_blocks_expire(counter, now.boot_ms);
+    if (counter->waiting == 0 && counter_serve(shard, counter, take, 1)) {
+        counter_flush_prefetch(counters, shard, counter);
+        return COUNTER_DONE;
     }
     struct counter_flush *flush = counter->open;
     if (flush == NULL)
         flush = counter_flush_open(counters, shard, counter);
     if (flush == NULL)
         return fail(take, ERROR_TRYAGAIN, "out of memory");
-    take->next = NULL;
     take->flush = flush;
     *flush->tail = take;
     flush->tail = &take->next;
@@ -223,21 +230,21 @@ enum counter_status counter_take(struct counters *counters, struct clock_now now
     uint64_t seed = counters->settings.seed;
     uint64_t hash = counter_hash(seed, name, name_len);
     struct counter_shard *shard = counter_shard_of(counters->shards, hash);
+    struct counter_flush *flush = NULL;
+    struct store_op *evicted = NULL;
+    take->next = NULL;
+    take->flush = NULL;
     take->shard = shard;
     take->text = NULL;
-    take->served = 0;
     pthread_mutex_lock(&shard->lock);
     struct counter *counter =
-        counter_obtain(shard, seed, hash, name, name_len, give_back_block, counters);
-    if (counter == NULL) {
-        pthread_mutex_unlock(&shard->lock);
-        return fail(take, ERROR_TRYAGAIN, "out of memory");
-    }
-    enum counter_status status = take_locked(counters, now, shard, counter, take);
-    if (status == COUNTER_DONE && take->served > 0)
-        counter_flush_prefetch(counters, shard, counter);
-    struct counter_flush *flush = counter_flush_due(counters, counter);
+        counter_obtain(shard, seed, hash, name, name_len, give_back_cb, &evicted);
+    enum counter_status status = counter != NULL ? take_locked(counters, now, counter, take)
+                                                 : fail(take, ERROR_TRYAGAIN, "out of memory");
+    if (counter != NULL)
+        flush = counter_flush_due(counters, counter);
     pthread_mutex_unlock(&shard->lock);
+    submit_all(counters, evicted);
     counter_flush_submit(counters, flush);
     return status;
 }
@@ -265,29 +272,39 @@ bool counter_cancel(struct counter_take *take)
 
 /* --- Orders --- */
 
-/* An order that may have moved the value makes every block reserved before it stale. */
+/* The order changed the counter, or may have: every block reserved before it is stale. */
+static void order_changed(struct counters *counters, struct counter_shard *shard,
+                          struct counter *counter, const struct store_op *op)
+{
+    counter->orders++;
+    counter_blocks_drop(counter);
+    if (op->result == STORE_DONE && op->verb != STORE_DROP) {
+        /* In a store that was restored even the new generation may be less than the known one. */
+        if (counter->stopped || !counter->loaded || op->counter.generation >= counter->generation) {
+            counter->loaded = false;
+            counter->stopped = false;
+            counter_learn(counter, &op->counter, true);
+        }
+        return;
+    }
+    counter->loaded = false;
+    if (op->result != STORE_UNKNOWN)
+        counter->stopped = false;
+    counter_settle(counters, shard, counter);
+}
+
 static void done_order(struct store_op *op)
 {
     struct counter_order *order = (struct counter_order *)op;
     struct counters *counters = order->counters;
-    bool changes = op->verb != STORE_READ && op->verb != STORE_LIST;
-    if (changes && (op->result == STORE_DONE || op->result == STORE_UNKNOWN)) {
+    if (op->verb != STORE_READ && op->verb != STORE_LIST &&
+        (op->result == STORE_DONE || op->result == STORE_UNKNOWN || op->result == STORE_ABSENT)) {
         uint64_t hash = counter_hash(counters->settings.seed, op->name, op->name_len);
         struct counter_shard *shard = counter_shard_of(counters->shards, hash);
         pthread_mutex_lock(&shard->lock);
         struct counter *counter = counter_find(shard, hash, op->name, op->name_len);
-        if (counter != NULL) {
-            counter_blocks_drop(counter);
-            if (op->result == STORE_DONE && op->verb != STORE_DROP) {
-                counter->stopped = false;
-                (void)counter_learn(counter, &op->counter, 0, false);
-            }
-            if (op->verb == STORE_DROP) {
-                counter->loaded = false;
-                counter->stopped = false;
-                counter_settle(counters, shard, counter);
-            }
-        }
+        if (counter != NULL)
+            order_changed(counters, shard, counter, op);
         pthread_mutex_unlock(&shard->lock);
     }
     order->done(order);

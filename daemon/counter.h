@@ -8,7 +8,8 @@
  * Order: takes of one name are served in the order they came, so neither a block nor a later flush
  * overtakes a take that waits (on stores with one flight a counter).
  * Locks: the table is cut into shards by the name's hash, one mutex each, held for no longer than
- * it takes to serve; no lock is held while the worker's is asked for, nor while `done` is called.
+ * it takes to serve; no lock is held while the worker is handed an op, nor while `done` or `event`
+ * is called.
  * Knows no clock, log or store driver: they are handed in. */
 #ifndef IDMINT_COUNTER_H
 #define IDMINT_COUNTER_H
@@ -97,7 +98,8 @@ enum counter_status counter_take(struct counters *counters, struct clock_now now
  * `done` comes or came. Any thread. */
 bool counter_cancel(struct counter_take *take) __attribute__((warn_unused_result));
 
-/* Any thread. op.name must live until done. */
+/* Any thread. op.name must live until done. Orders and takes of one name that are under way at the
+ * same time take effect in any order: who cares lets the first be done before the second comes. */
 void counter_submit(struct counters *counters, struct counter_order *order);
 /* As store_worker_cancel. */
 bool counter_withdraw(struct counter_order *order) __attribute__((warn_unused_result));

@@ -3,20 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limits.h"
+
+/* What is to be done once the lock is released. */
+struct due {
+    struct counter_take *finished, **tail;
+    struct counter_flush *flush; /* to be submitted */
+    struct store_op *give_back;
+    bool went_back, near_max;
+    size_t name_len;
+    char name[LIMIT_NAME_BYTES]; /* the counter itself may be gone by then */
+};
+
 static bool close_flush(struct store_op *op);
 static void done_flush(struct store_op *op);
 
 /* --- Opening --- */
-
-int64_t counter_block_left(const struct counter *counter, const struct counter_block *block)
-{
-    if (block->next > block->last)
-        return 0;
-    /* Unsigned: a block may reach across zero. At least 1; the sum can not overflow, since a block
-     * was one commit's count or a chain of them. */
-    uint64_t span = (uint64_t)block->last - (uint64_t)block->next;
-    return (int64_t)(span / (uint64_t)counter->step) + 1;
-}
 
 struct counter_flush *counter_flush_open(struct counters *counters, struct counter_shard *shard,
                                          struct counter *counter)
@@ -24,7 +26,6 @@ struct counter_flush *counter_flush_open(struct counters *counters, struct count
     struct counter_flush *flush = calloc(1, sizeof *flush);
     if (flush == NULL)
         return NULL;
-    flush->op.verb = STORE_TAKE;
     flush->op.name = counter->name;
     flush->op.name_len = counter->name_len;
     flush->op.close = close_flush;
@@ -54,8 +55,8 @@ void counter_flush_submit(struct counters *counters, struct counter_flush *flush
 
 static bool wants_prefetch(const struct counter *counter)
 {
-    if (counter->cache <= 1 || counter->open != NULL || counter->flights > 0 || counter->stopped ||
-        counter->full)
+    if (counter->cache <= 1 || counter->open != NULL || counter->flights > 0 || !counter->loaded ||
+        counter->stopped || counter->full)
         return false;
     int64_t left = 0;
     for (const struct counter_block *b = counter->blocks; b != NULL; b = b->newer)
@@ -66,39 +67,39 @@ static bool wants_prefetch(const struct counter *counter)
 void counter_flush_prefetch(struct counters *counters, struct counter_shard *shard,
                             struct counter *counter)
 {
-    if (!wants_prefetch(counter))
+    if (shard->closing || !wants_prefetch(counter))
         return;
     struct counter_flush *flush = counter_flush_open(counters, shard, counter);
     if (flush != NULL)
         flush->prefetch = true;
 }
 
-/* --- Closing and dealing out, on worker threads --- */
+/* --- What happens to takes --- */
 
-/* The takes leave their flush; from here on they can not be cancelled, and `done` is due. */
-static void release(struct counter *counter, struct counter_take *take)
+/* The take leaves its flush; from here on it can not be cancelled, and `done` is due. */
+static void release(struct counter *counter, struct counter_take *take, struct due *due)
 {
     take->flush = NULL;
+    take->next = NULL;
     counter->waiting--;
+    *due->tail = take;
+    due->tail = &take->next;
 }
 
-static void call_done(struct counter_take *list)
+static void release_head(struct counter_flush *flush, struct due *due)
 {
-    while (list != NULL) {
-        struct counter_take *take = list;
-        list = take->next;
-        take->done(take);
-    }
+    struct counter_take *take = flush->head;
+    flush->head = take->next;
+    if (flush->head == NULL)
+        flush->tail = &flush->head;
+    release(flush->counter, take, due);
 }
 
-/* Split the flush's takes: those that `error` does not concern stay; the others are released with
- * it and appended to *failed. */
+/* Release the takes that `concerns` picks, with an error; the others stay. */
 static void fail_takes(struct counter_flush *flush, bool (*concerns)(const struct counter_take *),
-                       enum error_word error, const char *text, struct counter_take **failed)
+                       enum error_word error, const char *text, struct due *due)
 {
     struct counter_take **link = &flush->head;
-    while (*failed != NULL)
-        failed = &(*failed)->next;
     while (*link != NULL) {
         struct counter_take *take = *link;
         if (!concerns(take)) {
@@ -106,13 +107,10 @@ static void fail_takes(struct counter_flush *flush, bool (*concerns)(const struc
             continue;
         }
         *link = take->next;
-        release(flush->counter, take);
-        take->next = NULL;
         take->served = 0;
         take->error = error;
-        take->text = text != NULL && text[0] != '\0' ? strdup(text) : NULL;
-        *failed = take;
-        failed = &take->next;
+        take->text = strdup(text);
+        release(flush->counter, take, due);
     }
     flush->tail = link;
 }
@@ -132,6 +130,111 @@ static bool unserved_take(const struct counter_take *take)
     return take->served == 0;
 }
 
+/* Serve those that wait for the next commit from a block that the last one left. */
+static void serve_open(struct counter *counter, struct due *due)
+{
+    struct counter_flush *flush = counter->open;
+    if (flush == NULL || counter->flights > 0 || counter->blocks == NULL)
+        return;
+    counter_blocks_expire(counter, flush->counters->settings.now().boot_ms);
+    struct counter_take *take;
+    while ((take = flush->head) != NULL && !(take->unit_step && counter->step != 1) &&
+           counter_serve(flush->shard, counter, take, take->repeat))
+        release_head(flush, due);
+    if (flush->head == NULL && !flush->submitted) {
+        counter->open = NULL;
+        free(flush);
+    }
+}
+
+/* --- What is known of a counter --- */
+
+/* Whether the op's result tells of the counter as it is now, and not of how it was before an order,
+ * or another flush, that was done in between. */
+static bool is_current(const struct counter_flush *flush)
+{
+    const struct counter *counter = flush->counter;
+    if (counter->stopped || flush->op.counter.generation == 0) /* 0: it does not exist */
+        return false;
+    if (counter->loaded)
+        return flush->op.counter.generation >= counter->generation;
+    return flush->orders == counter->orders;
+}
+
+/* The store handed out what it had handed out before the flush was sent: it was restored, or set
+ * back behind our back. (Compared with how the counter stood when the flush was sent, since several
+ * may be under way and be done in another order than they were committed in.) */
+static bool went_back(const struct counter_flush *flush, int64_t before)
+{
+    const struct store_counter *stored = &flush->op.counter;
+    if (!flush->loaded || stored->generation > flush->generation)
+        return false;
+    return stored->generation < flush->generation || before < flush->floor;
+}
+
+static bool near_max(struct counter *counter, const struct store_counter *stored)
+{
+    if (counter->near_max || stored->max <= stored->start || stored->value < stored->start)
+        return false;
+    uint64_t span = (uint64_t)stored->max - (uint64_t)stored->start;
+    uint64_t left =
+        stored->value < stored->max ? (uint64_t)stored->max - (uint64_t)stored->value : 0;
+    counter->near_max = left <= span / 10;
+    return counter->near_max;
+}
+
+void counter_settle(struct counters *counters, struct counter_shard *shard, struct counter *counter)
+{
+    if (!counter->loaded && counter_is_idle(counter))
+        counter_remove(shard, counters->settings.seed, counter);
+}
+
+/* --- The end of a round, and what follows from it --- */
+
+static void due_event(struct due *due, const struct counter *counter)
+{
+    due->name_len = counter->name_len;
+    memcpy(due->name, counter->name, counter->name_len);
+}
+
+/* The flush has come to its end. The counter may be gone afterwards. */
+static void land(struct counter_flush *flush, bool prefetch, struct due *due)
+{
+    struct counters *counters = flush->counters;
+    struct counter_shard *shard = flush->shard;
+    struct counter *counter = flush->counter;
+    counter->flights--;
+    serve_open(counter, due);
+    if (prefetch)
+        counter_flush_prefetch(counters, shard, counter);
+    if (shard->closing && counter_is_idle(counter)) {
+        due->give_back = counter_give_back(counter);
+        counter_blocks_drop(counter);
+    }
+    due->flush = counter_flush_due(counters, counter);
+    counter_settle(counters, shard, counter);
+}
+
+/* Without the lock. */
+static void carry_out(struct counters *counters, struct due *due)
+{
+    const struct counters_settings *settings = &counters->settings;
+    if (due->went_back && settings->event != NULL)
+        settings->event(settings->context, COUNTER_WENT_BACK, due->name, due->name_len);
+    if (due->near_max && settings->event != NULL)
+        settings->event(settings->context, COUNTER_NEAR_MAX, due->name, due->name_len);
+    struct counter_take *next;
+    for (struct counter_take *take = due->finished; take != NULL; take = next) {
+        next = take->next;
+        take->done(take);
+    }
+    if (due->give_back != NULL)
+        store_worker_submit(counters->worker, due->give_back);
+    counter_flush_submit(counters, due->flush);
+}
+
+/* --- Closing, on worker threads --- */
+
 /* Values that the flush's takes want; capped, so that sums can not overflow. */
 static int64_t flush_total(const struct counter_flush *flush)
 {
@@ -144,42 +247,49 @@ static int64_t flush_total(const struct counter_flush *flush)
     return total;
 }
 
+static int64_t add_capped(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* What a flush commits beyond what its takes want. */
+static int64_t reserve_of(const struct counter *counter)
+{
+    return counter->cache > 1 ? (int64_t)counter->cache : 0;
+}
+
 /* Decide what the op asks for. false: nothing, the flush has served its purpose. */
-static bool prepare(struct counter_flush *flush, struct counter_take **failed)
+static bool prepare(struct counter_flush *flush, struct due *due)
 {
     struct counters *counters = flush->counters;
     struct counter *counter = flush->counter;
-    bool unit_step = false;
-    for (const struct counter_take *take = flush->head; take != NULL; take = take->next)
-        unit_step = unit_step || take->unit_step;
-    if (unit_step && counter->loaded && counter->step != 1)
-        fail_takes(flush, unit_step_take, ERROR_ERR,
-                   "this counter's STEP is not 1: use NEXT name count", failed);
-    if (counter->stopped)
-        fail_takes(flush, every_take, ERROR_BACKWARD,
-                   "the stored value went back; COUNTER RAISE or COUNTER RESET ... FORCE it",
-                   failed);
-    if (flush->head == NULL && (!flush->prefetch || counter->stopped))
-        return false;
     struct store_op *op = &flush->op;
+    if (counter->stopped)
+        fail_takes(flush, every_take, ERROR_BACKWARD, COUNTER_TEXT_BACKWARD, due);
+    if (counter->loaded && counter->step != 1)
+        fail_takes(flush, unit_step_take, ERROR_ERR, COUNTER_TEXT_STEP, due);
+    if (flush->head == NULL && (!flush->prefetch || counter->stopped || flush->shard->closing))
+        return false;
     /* Where a take depends on the step, and it is not known, it is read first. */
-    op->verb = unit_step && !counter->loaded ? STORE_READ : STORE_TAKE;
-    op->count = flush->head == NULL && flush->allotted ? flush->left : flush_total(flush);
-    if (counter->cache > 1 && !flush->allotted &&
-        __builtin_add_overflow(op->count, (int64_t)counter->cache, &op->count))
-        op->count = INT64_MAX;
-    op->create = counters->settings.auto_create && op->verb == STORE_TAKE;
+    bool read = false;
+    if (!counter->loaded && !flush->read)
+        for (const struct counter_take *take = flush->head; take != NULL; take = take->next)
+            read = read || take->unit_step;
+    flush->read = flush->read || read;
+    op->verb = read ? STORE_READ : STORE_TAKE;
+    op->count = flush->allotted ? flush->want : add_capped(flush_total(flush), reserve_of(counter));
+    /* What a prefetch finds dropped stays so. */
+    op->create = counters->settings.auto_create && !read && flush->head != NULL;
     op->created = false;
     op->text[0] = '\0';
     counters_how_created(counters, counter->name, counter->name_len, &op->counter);
     flush->sent_ms = counters->settings.now().boot_ms;
-    return true;
-}
-
-void counter_settle(struct counters *counters, struct counter_shard *shard, struct counter *counter)
-{
-    if (!counter->loaded && counter_is_idle(counter))
-        counter_remove(shard, counters->settings.seed, counter);
+    flush->floor = counter->floor;
+    flush->generation = counter->generation;
+    flush->orders = counter->orders;
+    flush->loaded = counter->loaded;
+    return op->count > 0;
 }
 
 static bool close_flush(struct store_op *op)
@@ -188,105 +298,154 @@ static bool close_flush(struct store_op *op)
     struct counters *counters = flush->counters;
     struct counter_shard *shard = flush->shard;
     struct counter *counter = flush->counter;
-    struct counter_take *failed = NULL;
+    struct due due = {.tail = &due.finished};
 
     pthread_mutex_lock(&shard->lock);
-    bool again = flush->closed; /* a second round: it was under way already */
-    if (!again) {
+    if (!flush->closed) { /* else it goes round once more: it was under way already */
         flush->closed = true;
         counter->open = NULL;
         counter->flights++;
     }
-    bool useful = prepare(flush, &failed);
-    if (!useful) {
-        counter->flights--;
-        counter_settle(counters, shard, counter);
-    }
+    bool useful = prepare(flush, &due);
     shard->flushes += useful;
+    if (!useful)
+        land(flush, false, &due);
     pthread_mutex_unlock(&shard->lock);
-    call_done(failed);
+    carry_out(counters, &due);
     if (!useful)
         free(flush);
     return useful;
 }
 
-bool counter_learn(struct counter *counter, const struct store_counter *stored, int64_t first,
-                   bool taken)
-{
-    bool known = counter->loaded && counter->generation == stored->generation;
-    if (counter->loaded && stored->generation < counter->generation)
-        return true; /* from before an order that overtook it */
-    if (taken && known && first <= counter->floor) {
-        counter->stopped = true;
-        counter_blocks_drop(counter);
-        return false;
-    }
-    if (!known)
-        counter_blocks_drop(counter);
-    if (!known || stored->value > counter->floor)
-        counter->floor = stored->value;
-    counter->step = stored->step;
-    counter->cache = (uint32_t)stored->cache;
-    counter->generation = stored->generation;
-    counter->full = false;
-    counter->loaded = true;
-    return true;
-}
+/* --- Dealing out, on worker threads. Each returns whether the flush goes round once more. --- */
 
-/* Deal the values first .. last to the flush's takes, in order; what is left becomes, or lengthens,
- * a block. All takes of the flush are released. */
-static void deal(struct counter_flush *flush, int64_t first, int64_t last)
+/* Deal the `count` values behind `before` to the flush's takes, in order. keep: they lie above all
+ * that the counter issued or holds, so blocks that they adjoin come first, and what is left becomes
+ * a block, or lengthens one. */
+static bool deal(struct counter_flush *flush, int64_t before, int64_t count, bool keep,
+                 struct due *due)
 {
     struct counter *counter = flush->counter;
-    /* Values that an order has made stale may still be dealt, but not be kept. */
-    bool current = counter->generation == flush->op.counter.generation;
-    int64_t step = flush->op.counter.step;
-    int64_t next = first;
-    if (current && counter->blocks != NULL && flush->head != NULL) {
-        while (counter->blocks->newer != NULL)
-            counter_blocks_drop_oldest(counter);
-        if (counter->blocks->last == first - step)
-            next = counter->blocks->next;
+    int64_t last = flush->op.counter.value;
+    uint64_t step = (uint64_t)flush->op.counter.step;
+    /* Unsigned: what lies past the last value may lie past int64's end. */
+    uint64_t next = (uint64_t)before + step;
+    struct counter_block *newest = keep ? counter_block_newest(counter) : NULL;
+    if (newest != NULL && flush->head != NULL) {
+        if (newest->last == before) {
+            next = (uint64_t)newest->next;
+            count = add_capped(count, counter_block_left(counter, newest));
+        }
         counter_blocks_drop(counter);
     }
-    bool used_up = false;
-    for (struct counter_take *take = flush->head; take != NULL; take = take->next) {
+    while (flush->head != NULL) {
+        struct counter_take *take = flush->head;
         uint32_t replies = flush->allotted ? take->served : take->repeat;
-        release(counter, take);
+        int64_t values = take->count * replies;
+        if (values > count)
+            break;
         take->served = replies;
         take->error = replies < take->repeat ? ERROR_EXHAUSTED : ERROR_NONE;
-        take->first = next;
-        take->step = step;
+        take->text = replies < take->repeat ? strdup(COUNTER_TEXT_MAX) : NULL;
+        take->first = (int64_t)next;
+        take->step = (int64_t)step;
         flush->shard->from_store += replies;
-        used_up = __builtin_add_overflow(next, (int64_t)(replies * take->count) * step, &next) ||
-                  next > last;
+        release_head(flush, due);
+        next += (uint64_t)values * step;
+        count -= values;
     }
-    if (current && !used_up && counter->cache > 1) {
+    if (keep && count > 0 && counter->cache > 1) {
         int64_t until_ms = flush->counters->shared
                                ? flush->sent_ms + flush->counters->settings.block_ms
                                : INT64_MAX;
-        (void)counter_blocks_add(counter, next, last, until_ms);
+        (void)counter_blocks_add(counter, (int64_t)next, last, until_ms);
     }
+    /* Some are left where a block was counted on that an order has made stale since. */
+    flush->allotted = false;
+    return flush->head != NULL;
 }
 
 /* MAX is near: allot what is left to the takes in the order they came. Those that get nothing are
- * released; true: some got something, and the flush is to be committed again with just that. */
-static bool allot(struct counter_flush *flush, struct counter_take **failed)
+ * released; for the others just that much is committed. */
+static bool settle_exhausted(struct counter_flush *flush, struct due *due)
 {
-    int64_t left = store_counter_left(&flush->op.counter);
-    flush->counter->full = left == 0;
-    for (struct counter_take *take = flush->head; take != NULL; take = take->next) {
-        int64_t fits = left / take->count;
-        take->served = fits < take->repeat ? (uint32_t)fits : take->repeat;
-        left -= take->count * take->served;
+    struct counter *counter = flush->counter;
+    const struct store_counter *stored = &flush->op.counter;
+    bool current = is_current(flush);
+    int64_t left = store_counter_left(stored);
+    int64_t rest = 0; /* of a block that ends where what is left begins */
+    if (current) {
+        counter_learn(counter, stored, false);
+        counter->full = left == 0;
+        const struct counter_block *newest = counter_block_newest(counter);
+        if (newest != NULL && newest->last == stored->value && flush->head != NULL)
+            rest = counter_block_left(counter, newest);
     }
-    fail_takes(flush, unserved_take, ERROR_EXHAUSTED, "the counter's MAX is reached", failed);
+    int64_t fit = add_capped(left, rest);
+    for (struct counter_take *take = flush->head; take != NULL; take = take->next) {
+        take->served =
+            fit / take->count < take->repeat ? (uint32_t)(fit / take->count) : take->repeat;
+        fit -= take->count * take->served;
+    }
+    fail_takes(flush, unserved_take, ERROR_EXHAUSTED, COUNTER_TEXT_MAX, due);
     flush->allotted = true;
-    flush->left = left;
-    return flush->head != NULL || (flush->prefetch && left > 0);
+    int64_t total = flush_total(flush);
+    if (total > 0 && total <= rest)
+        return deal(flush, stored->value, 0, true, due);
+    int64_t want = add_capped(total > rest ? total - rest : 0, reserve_of(counter));
+    flush->want = want < left ? want : left;
+    return flush->head != NULL || (flush->prefetch && flush->want > 0);
 }
 
-static void fail_all(struct counter_flush *flush, struct counter_take **failed)
+/* The step that a take depends on is known now. */
+static bool settle_read(struct counter_flush *flush, struct due *due)
+{
+    struct counter *counter = flush->counter;
+    struct store_counter found = flush->op.counter;
+    if (flush->op.result == STORE_ABSENT)
+        counters_how_created(flush->counters, counter->name, counter->name_len, &found);
+    else if (is_current(flush))
+        counter_learn(counter, &found, false);
+    if (found.step != 1)
+        fail_takes(flush, unit_step_take, ERROR_ERR, COUNTER_TEXT_STEP, due);
+    return flush->head != NULL;
+}
+
+static bool settle_taken(struct counter_flush *flush, struct due *due)
+{
+    struct counter *counter = flush->counter;
+    const struct store_counter *stored = &flush->op.counter;
+    int64_t count = flush->op.count;
+    /* Unsigned: the way may be longer than an int64. */
+    uint64_t way = (uint64_t)count * (uint64_t)stored->step;
+    int64_t before = (int64_t)((uint64_t)stored->value - way);
+    if (went_back(flush, before)) {
+        /* Where an order was done since, it has set the counter right. */
+        if (flush->orders == counter->orders && !counter->stopped) {
+            counter->stopped = true;
+            counter_blocks_drop(counter);
+            due->went_back = true;
+            due_event(due, counter);
+        }
+        fail_takes(flush, every_take, ERROR_BACKWARD, COUNTER_TEXT_BACKWARD, due);
+        return false;
+    }
+    bool keep = is_current(flush);
+    if (keep) {
+        bool known = counter->loaded && counter->generation == stored->generation;
+        keep = !known || before >= counter->floor;
+        counter_learn(counter, stored, true);
+    }
+    due->near_max = near_max(counter, stored);
+    if (due->near_max)
+        due_event(due, counter);
+    /* It was dropped and made anew since its step was looked at. */
+    if (stored->step != 1)
+        fail_takes(flush, unit_step_take, ERROR_UNCERTAIN, COUNTER_TEXT_STEP, due);
+    return deal(flush, before, count, keep, due);
+}
+
+static bool settle_failed(struct counter_flush *flush, struct due *due)
 {
     static const struct {
         enum error_word word;
@@ -299,70 +458,31 @@ static void fail_all(struct counter_flush *flush, struct counter_take **failed)
         [-STORE_WRONGTYPE] = {ERROR_WRONGTYPE, "the stored value is no integer"},
         [-STORE_REFUSED] = {ERROR_ERR, "the store refused this"},
     };
-    size_t at = (size_t)-flush->op.result;
+    const struct store_op *op = &flush->op;
+    size_t at = (size_t)-op->result;
     if (at >= sizeof errors / sizeof errors[0] || errors[at].text == NULL)
         at = -STORE_UNKNOWN;
-    const char *text = flush->op.text[0] != '\0' ? flush->op.text : errors[at].text;
-    fail_takes(flush, every_take, errors[at].word, text, failed);
-}
-
-/* What a commit's result means for the takes. true: the flush goes round once more. */
-static bool settle_flush(struct counter_flush *flush, struct counter_take **finished,
-                         bool *backward)
-{
-    struct store_op *op = &flush->op;
-    struct counter *counter = flush->counter;
-    if (op->result == STORE_EXHAUSTED) {
-        (void)counter_learn(counter, &op->counter, 0, false);
-        return allot(flush, finished);
+    fail_takes(flush, every_take, errors[at].word, op->text[0] != '\0' ? op->text : errors[at].text,
+               due);
+    if (op->result == STORE_ABSENT && flush->orders == flush->counter->orders) {
+        counter_blocks_drop(flush->counter);
+        flush->counter->loaded = false;
     }
-    if (op->verb == STORE_READ && op->result == STORE_DONE) {
-        (void)counter_learn(counter, &op->counter, 0, false);
-        return true;
-    }
-    if (op->verb == STORE_READ && op->result == STORE_ABSENT &&
-        flush->counters->settings.auto_create) {
-        /* It will be created with a step that is known. */
-        struct store_counter create;
-        counters_how_created(flush->counters, counter->name, counter->name_len, &create);
-        if (create.step != 1)
-            fail_takes(flush, unit_step_take, ERROR_ERR,
-                       "this counter's STEP is not 1: use NEXT name count", finished);
-        for (struct counter_take *take = flush->head; take != NULL; take = take->next)
-            take->unit_step = false;
-        return flush->head != NULL;
-    }
-    if (op->result != STORE_DONE) {
-        fail_all(flush, finished);
-        return false;
-    }
-    int64_t first = op->counter.value - (op->count - 1) * op->counter.step;
-    if (!counter_learn(counter, &op->counter, first, true)) {
-        *backward = true;
-        fail_takes(flush, every_take, ERROR_BACKWARD, "the stored value went back", finished);
-        return false;
-    }
-    deal(flush, first, op->counter.value);
-    *finished = flush->head;
     return false;
 }
 
-static bool near_max(struct counter *counter, const struct store_counter *stored)
+static bool settle_flush(struct counter_flush *flush, struct due *due)
 {
-    if (counter->near_max || stored->max <= stored->start)
-        return false;
-    uint64_t span = (uint64_t)stored->max - (uint64_t)stored->start;
-    uint64_t left = (uint64_t)stored->max - (uint64_t)stored->value;
-    counter->near_max = stored->value >= stored->start && left < span / 10;
-    return counter->near_max;
-}
-
-static void tell(const struct counters *counters, enum counter_event event, bool happened,
-                 const struct counter *counter)
-{
-    if (happened && counters->settings.event != NULL)
-        counters->settings.event(counters->settings.context, event, counter->name,
-                                 counter->name_len);
+    const struct store_op *op = &flush->op;
+    if (op->verb == STORE_READ &&
+        (op->result == STORE_DONE ||
+         (op->result == STORE_ABSENT && flush->counters->settings.auto_create)))
+        return settle_read(flush, due);
+    if (op->result == STORE_EXHAUSTED)
+        return settle_exhausted(flush, due);
+    if (op->result == STORE_DONE)
+        return settle_taken(flush, due);
+    return settle_failed(flush, due);
 }
 
 static void done_flush(struct store_op *op)
@@ -370,29 +490,18 @@ static void done_flush(struct store_op *op)
     struct counter_flush *flush = (struct counter_flush *)op;
     struct counters *counters = flush->counters;
     struct counter_shard *shard = flush->shard;
-    struct counter *counter = flush->counter;
-    struct counter_take *finished = NULL;
-    struct counter_flush *next = NULL;
-    bool backward = false;
+    struct due due = {.tail = &due.finished};
 
     pthread_mutex_lock(&shard->lock);
-    bool again = settle_flush(flush, &finished, &backward);
-    tell(counters, COUNTER_WENT_BACK, backward, counter);
-    tell(counters, COUNTER_NEAR_MAX, op->result == STORE_DONE && near_max(counter, &op->counter),
-         counter);
-    if (!again) {
-        counter->flights--;
-        if (op->result == STORE_DONE && !flush->prefetch)
-            counter_flush_prefetch(counters, shard, counter);
-        next = counter_flush_due(counters, counter);
-        if (next == NULL)
-            counter_settle(counters, shard, counter);
-    }
+    bool again = settle_flush(flush, &due);
+    if (!again) /* a prefetch that left no block is not repeated at once: it would be in vain too */
+        land(flush,
+             op->result == STORE_DONE && (!flush->prefetch || flush->counter->blocks != NULL),
+             &due);
     pthread_mutex_unlock(&shard->lock);
-    call_done(finished);
+    carry_out(counters, &due);
     if (again)
         store_worker_submit(counters->worker, op);
     else
         free(flush);
-    counter_flush_submit(counters, next);
 }

@@ -6,6 +6,11 @@
 #include "counter.h"
 #include "counter_table.h"
 
+#define COUNTER_TEXT_STEP "this counter's STEP is not 1: use NEXT name count"
+#define COUNTER_TEXT_MAX "the counter's MAX is reached"
+#define COUNTER_TEXT_BACKWARD                                                                      \
+    "the stored value went back; COUNTER RAISE or COUNTER RESET ... FORCE lets it go on"
+
 /* How one name is created, where the configuration names it. */
 struct override {
     struct override *next;
@@ -31,18 +36,24 @@ struct counter_flush {
     struct counter_shard *shard;
     struct counter *counter;
     struct counter_take *head, **tail;
-    int64_t sent_ms;
     bool closed;
     bool submitted;
     bool prefetch;
-    bool allotted; /* the takes' `served` says what fits below MAX: commit just that, */
-    int64_t left;  /* or, for a prefetch, what is left */
+    bool read;     /* the counter was looked at first, for its step */
+    bool allotted; /* MAX is near: the takes' `served` says what fits, `want` what to commit */
+    int64_t want;
+    /* When it was last sent, and how the counter stood then. */
+    int64_t sent_ms;
+    int64_t floor;
+    int64_t generation;
+    uint32_t orders;
+    bool loaded;
 };
 
 /* With the shard's lock held. NULL: no memory. */
 struct counter_flush *counter_flush_open(struct counters *counters, struct counter_shard *shard,
                                          struct counter *counter);
-/* Open a flush without takes where the counter's blocks run low; NULL: no need, or no memory. */
+/* Open a flush without takes where the counter's blocks run low. */
 void counter_flush_prefetch(struct counters *counters, struct counter_shard *shard,
                             struct counter *counter);
 /* The open flush, if it is to be handed to the worker now: the caller does so after unlocking, with
@@ -50,14 +61,15 @@ void counter_flush_prefetch(struct counters *counters, struct counter_shard *sha
 struct counter_flush *counter_flush_due(struct counters *counters, struct counter *counter);
 void counter_flush_submit(struct counters *counters, struct counter_flush *flush);
 
-/* What the store told about the counter. taken: the values from `first` on were taken; false: they
- * went back, and the counter is stopped. */
-bool counter_learn(struct counter *counter, const struct store_counter *stored, int64_t first,
-                   bool taken);
+/* Serve the take from the blocks, if they hold at least `least` of its replies; what does not serve
+ * it is dropped, but for the newest block: the next may adjoin it. */
+bool counter_serve(struct counter_shard *shard, struct counter *counter, struct counter_take *take,
+                   uint32_t least);
 /* Forget a counter of which nothing is known, so that names that do not exist take no memory. */
 void counter_settle(struct counters *counters, struct counter_shard *shard,
                     struct counter *counter);
-/* Values left in one block. */
-int64_t counter_block_left(const struct counter *counter, const struct counter_block *block);
+/* An op that hands the counter's unused rest back, to be submitted after unlocking; it frees
+ * itself. NULL: nothing to hand back, or no memory: then it is lost, as in a crash. */
+struct store_op *counter_give_back(const struct counter *counter);
 
 #endif

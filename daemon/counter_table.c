@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define FIRST_BUCKETS 16
+#define EVICT_PATIENCE 64 /* busy counters looked at in one search */
 
 int counter_shard_init(struct counter_shard *shard, size_t limit)
 {
@@ -108,16 +109,20 @@ void counter_remove(struct counter_shard *shard, uint64_t seed, struct counter *
 }
 
 /* Second chance: the hand goes round the buckets, spares what was used since it last came by, and
- * stops at the first idle counter. Two rounds find one if there is one. */
+ * stops at the first idle counter. Two rounds find one if there is one; it gives up early where
+ * most wait for a store that is away, so that new names do not pay for looking at them all. */
 static void evict(struct counter_shard *shard, uint64_t seed,
                   void (*evicted_cb)(void *context, const struct counter *counter), void *context)
 {
-    for (size_t looked = 0; looked < 2 * (shard->mask + 1); looked++) {
+    unsigned patience = EVICT_PATIENCE;
+    for (size_t looked = 0; looked < 2 * (shard->mask + 1) && patience > 0; looked++) {
         struct counter *counter = shard->buckets[shard->hand++ & shard->mask];
         for (; counter != NULL; counter = counter->chain) {
             bool spared = counter->recent;
+            bool idle = counter_is_idle(counter);
             counter->recent = false;
-            if (spared || !counter_is_idle(counter))
+            patience -= !idle && patience > 0;
+            if (spared || !idle)
                 continue;
             if (counter->blocks != NULL)
                 evicted_cb(context, counter);
@@ -132,6 +137,10 @@ struct counter *counter_obtain(struct counter_shard *shard, uint64_t seed, uint6
                                void (*evicted_cb)(void *context, const struct counter *counter),
                                void *context)
 {
+    /* It grew past its limit while its counters were busy; a call shrinks it by more than it adds.
+     */
+    for (int i = 0; i < 2 && shard->count > shard->limit; i++)
+        evict(shard, seed, evicted_cb, context);
     struct counter *counter = counter_find(shard, hash, name, len);
     if (counter == NULL) {
         if (shard->count >= shard->limit)
@@ -153,23 +162,67 @@ struct counter *counter_obtain(struct counter_shard *shard, uint64_t seed, uint6
     return counter;
 }
 
+/* --- Values --- */
+
+void counter_learn(struct counter *counter, const struct store_counter *stored, bool ours)
+{
+    if (!counter->loaded || counter->generation != stored->generation) {
+        counter_blocks_drop(counter);
+        counter->floor = INT64_MIN;
+    }
+    /* What others have reserved they may give back: it makes no floor. */
+    if (ours && stored->value > counter->floor)
+        counter->floor = stored->value;
+    counter->step = stored->step;
+    counter->cache = (uint32_t)stored->cache;
+    counter->generation = stored->generation;
+    counter->full = false;
+    counter->loaded = true;
+}
+
+int64_t counter_block_left(const struct counter *counter, const struct counter_block *block)
+{
+    /* Unsigned: a block may reach across zero. */
+    uint64_t span = (uint64_t)block->last - (uint64_t)block->next;
+    return (int64_t)(span / (uint64_t)counter->step) + 1;
+}
+
+struct counter_block *counter_block_newest(const struct counter *counter)
+{
+    struct counter_block *block = counter->blocks;
+    while (block != NULL && block->newer != NULL)
+        block = block->newer;
+    return block;
+}
+
 bool counter_blocks_add(struct counter *counter, int64_t first, int64_t last, int64_t until_ms)
 {
-    struct counter_block **link = &counter->blocks;
-    struct counter_block *newest = NULL;
-    for (; *link != NULL; link = &(*link)->newer)
-        newest = *link;
+    struct counter_block *newest = counter_block_newest(counter);
     if (newest != NULL && newest->last == first - counter->step) {
         newest->last = last;
-        /* The older part's time counts: it was asked for first. */
+        /* That nothing came between proves that the older part was good as late as the newer. */
+        newest->until_ms = until_ms;
         return true;
     }
     struct counter_block *block = malloc(sizeof *block);
     if (block == NULL)
         return false;
     *block = (struct counter_block){.next = first, .last = last, .until_ms = until_ms};
-    *link = block;
+    if (newest != NULL)
+        newest->newer = block;
+    else
+        counter->blocks = block;
     return true;
+}
+
+void counter_blocks_use(struct counter *counter, int64_t count)
+{
+    struct counter_block *block = counter->blocks;
+    /* What lies past the last value may lie past int64's end: the block goes with its last. */
+    if (count >= counter_block_left(counter, block))
+        counter_blocks_drop_oldest(counter);
+    else /* unsigned: the way may be longer than an int64, its end is not */
+        block->next = (int64_t)((uint64_t)block->next + (uint64_t)count * (uint64_t)counter->step);
 }
 
 void counter_blocks_drop_oldest(struct counter *counter)
@@ -182,5 +235,11 @@ void counter_blocks_drop_oldest(struct counter *counter)
 void counter_blocks_drop(struct counter *counter)
 {
     while (counter->blocks != NULL)
+        counter_blocks_drop_oldest(counter);
+}
+
+void counter_blocks_expire(struct counter *counter, int64_t boot_ms)
+{
+    while (counter->blocks != NULL && boot_ms >= counter->blocks->until_ms)
         counter_blocks_drop_oldest(counter);
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store.h"
+
 #define COUNTER_SHARDS 64
 
 /* Reserved values not yet issued: next, next + step, .., last. */
@@ -24,17 +26,18 @@ struct counter {
     struct counter *chain;
     struct counter_flush *open;   /* takes that wait for a commit which is not closed yet */
     struct counter_block *blocks; /* oldest first */
-    int64_t floor;                /* the greatest value known to be issued or reserved */
+    int64_t floor;                /* the greatest value known to be issued or reserved here */
     int64_t step;
     int64_t generation;
     uint32_t waiting; /* takes in the open flush and in those under way */
     uint32_t cache;
-    uint16_t flights; /* flushes under way */
-    bool loaded;      /* floor, step, generation and cache are known */
-    bool stopped;     /* the store's value went back */
-    bool recent;      /* used since the eviction hand last passed */
-    bool full;        /* nothing is left below MAX: no prefetch */
-    bool near_max;    /* past 90 % of MAX was told */
+    uint32_t orders;   /* orders done that changed it, or may have */
+    uint16_t flights;  /* flushes under way */
+    bool loaded : 1;   /* step, generation and cache are known, and floor as far as it goes */
+    bool stopped : 1;  /* the store's value went back */
+    bool recent : 1;   /* used since the eviction hand last passed */
+    bool full : 1;     /* nothing is left below MAX: no prefetch */
+    bool near_max : 1; /* past 90 % of MAX was told */
     uint8_t name_len;
     char name[];
 };
@@ -46,6 +49,7 @@ struct counter_shard {
     size_t count;
     size_t limit; /* counters held at most, as far as idle ones can be dropped */
     size_t hand;  /* the bucket where the next eviction looks */
+    bool closing; /* blocks are being given back: no prefetch any more */
     uint64_t bytes;
     uint64_t from_block, from_store, flushes;
 };
@@ -63,8 +67,8 @@ static inline struct counter_shard *counter_shard_of(struct counter_shard *shard
 /* NULL where it is not held. */
 struct counter *counter_find(struct counter_shard *shard, uint64_t hash, const char *name,
                              size_t len);
-/* Adds it where it is not held; where the shard is full an idle one is removed and handed to
- * evicted_cb first, as long as it has blocks to give back. NULL: no memory. */
+/* Adds it where it is not held; where the shard is full idle ones make room, each handed to
+ * evicted_cb first, if it has blocks to give back. NULL: no memory. */
 struct counter *counter_obtain(struct counter_shard *shard, uint64_t seed, uint64_t hash,
                                const char *name, size_t len,
                                void (*evicted_cb)(void *context, const struct counter *counter),
@@ -74,10 +78,22 @@ bool counter_is_idle(const struct counter *counter);
 /* Forget an idle counter. */
 void counter_remove(struct counter_shard *shard, uint64_t seed, struct counter *counter);
 
+/* The store told how the counter stands; blocks of another generation are dropped. ours: its value
+ * was reserved, or set, by us. */
+void counter_learn(struct counter *counter, const struct store_counter *stored, bool ours);
+
 /* Add the values first .. last behind the counter's blocks: to the newest where they adjoin it,
  * else as a block of their own. false: no memory, the values are lost. */
 bool counter_blocks_add(struct counter *counter, int64_t first, int64_t last, int64_t until_ms);
+/* Take `count` values off the oldest block, which has so many. */
+void counter_blocks_use(struct counter *counter, int64_t count);
+/* Values left in one block: at least 1. */
+int64_t counter_block_left(const struct counter *counter, const struct counter_block *block);
+/* NULL: there is none. */
+struct counter_block *counter_block_newest(const struct counter *counter);
 void counter_blocks_drop(struct counter *counter);
 void counter_blocks_drop_oldest(struct counter *counter);
+/* Drop those that may not be used any more. */
+void counter_blocks_expire(struct counter *counter, int64_t boot_ms);
 
 #endif
