@@ -366,9 +366,10 @@ static int read_aggregate(const char *buf, size_t len, struct resp_value *value,
     if (count > VALUE_ELEMENTS) {
         return RESP_BAD;
     }
-    *value = count == -1 ? (struct resp_value){.type = RESP_NULL}
-                         : (struct resp_value){.type = buf[0] == '%' ? RESP_MAP : RESP_ARRAY,
-                                               .integer = count};
+    *value = (struct resp_value){.type = buf[0] == '%' ? RESP_MAP : RESP_ARRAY, .integer = count};
+    if (count == -1) {
+        *value = (struct resp_value){.type = RESP_NULL};
+    }
     *used = (size_t)(p - buf);
     return RESP_OK;
 }

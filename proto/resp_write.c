@@ -149,9 +149,8 @@ void resp_write_error(struct buffer *out, enum error_word word, const char *form
 {
     const char *name = error_word_text(word);
     size_t name_len = strlen(name);
-    va_list arguments, again;
+    va_list arguments;
     va_start(arguments, format);
-    va_copy(again, arguments);
     int measured = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     size_t text_len = measured > 0 ? (size_t)measured : 0;
@@ -162,7 +161,9 @@ void resp_write_error(struct buffer *out, enum error_word word, const char *form
         memcpy(p + 1, name, name_len);
         char *text = p + 1 + name_len;
         *text++ = ' ';
-        (void)vsnprintf(text, text_len + 1, format, again);
+        va_start(arguments, format);
+        (void)vsnprintf(text, text_len + 1, format, arguments);
+        va_end(arguments);
         for (size_t i = 0; i < text_len; i++) {
             if ((unsigned char)text[i] < ' ' || text[i] == '\x7f') {
                 text[i] = ' ';
@@ -171,7 +172,6 @@ void resp_write_error(struct buffer *out, enum error_word word, const char *form
         memcpy(text + text_len, "\r\n", 2);
         out->len += len;
     }
-    va_end(again);
 }
 
 void resp_write_command(struct buffer *out, const struct resp_arg *args, size_t argc)

@@ -1,4 +1,5 @@
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -423,8 +424,7 @@ START_TEST(integers_are_written_and_parsed_alike)
                 char text[20], expected[24];
                 int64_t back;
                 size_t len = resp_format_integer(text, sign * near);
-                int expected_len =
-                    snprintf(expected, sizeof expected, "%lld", (long long)(sign * near));
+                int expected_len = snprintf(expected, sizeof expected, "%" PRId64, sign * near);
                 ck_assert_int_eq((int)len, expected_len);
                 ck_assert_mem_eq(text, expected, len);
                 ck_assert(resp_parse_integer(text, len, &back));
