@@ -22,7 +22,7 @@ static bool port_parse(const char *text, size_t len, char port[6])
         }
         value = value * 10 + (unsigned)(text[i] - '0');
     }
-    if (value < 1 || value > 65535) {
+    if (value > 65535) {
         return false;
     }
     memcpy(port, text, len);
@@ -104,7 +104,8 @@ size_t address_parse_list(const char *text, struct address *addresses)
         while (len > 0 && text[len - 1] == ' ') {
             len--;
         }
-        if (count == ADDRESS_LIST_MAX || !address_parse(text, len, &addresses[count])) {
+        if (count == ADDRESS_LIST_MAX || !address_parse(text, len, &addresses[count]) ||
+            strcmp(addresses[count].port, "0") == 0) {
             return 0;
         }
         count++;

@@ -21,11 +21,12 @@ struct address_endpoint {
     socklen_t len;
 };
 
-/* "host:port", "[v6]:port" or "unix:PATH"; without ":port" it is 7377. False: it is none. */
+/* "host:port", "[v6]:port" or "unix:PATH"; without ":port" it is 7377. Port 0 is for those who
+ * listen: any free one. False: it is none. */
 bool address_parse(const char *text, size_t len, struct address *address);
 
-/* A list by comma into room for ADDRESS_LIST_MAX; returns how many, 0 if any of them is wrong or
- * there are too many. */
+/* A list of places to connect to, by comma, into room for ADDRESS_LIST_MAX; returns how many, 0 if
+ * any of them is wrong or there are too many. */
 size_t address_parse_list(const char *text, struct address *addresses);
 
 /* Up to ADDRESS_ENDPOINTS places to connect to; returns how many, 0 if the name has none (`why`

@@ -21,6 +21,7 @@ START_TEST(address_forms)
 {
     check_address("127.0.0.1:7377", "127.0.0.1", "7377", false);
     check_address("example.test:1", "example.test", "1", false);
+    check_address("example.test:0", "example.test", "0", false);
     check_address("example.test", "example.test", "7377", false);
     check_address("[::1]:65535", "::1", "65535", false);
     check_address("[fe80::1%lo]", "fe80::1%lo", "7377", false);
@@ -30,10 +31,9 @@ END_TEST
 
 START_TEST(address_refused)
 {
-    static const char *const wrong[] = {"",       ":1",     "host:",    "host:0",   "h:65536",
-                                        "h:1x",   "h:-1",   "h:123456", "::1",      "[::1",
-                                        "[::1]x", "[::1]:", "[]:1",     "[host]:1", "unix:",
-                                        "a:1:2",  "h: 1",   "[::1]7377"};
+    static const char *const wrong[] = {"",         ":1",    "host:", "h:65536", "h:1x",     "h:-1",
+                                        "h:123456", "::1",   "[::1",  "[::1]x",  "[::1]:",   "[]:1",
+                                        "[host]:1", "unix:", "a:1:2", "h: 1",    "[::1]7377"};
     struct address address;
     char path[300] = "unix:/";
 
@@ -55,6 +55,7 @@ START_TEST(address_lists)
     ck_assert_str_eq(addresses[2].host, "/x");
     ck_assert_uint_eq(address_parse_list("a:1,", addresses), 0);
     ck_assert_uint_eq(address_parse_list("a:1,,b:2", addresses), 0);
+    ck_assert_uint_eq(address_parse_list("a:1,b:0", addresses), 0);
     for (size_t i = 0; i <= ADDRESS_LIST_MAX; i++) {
         memcpy(many + 4 * i, "h:1,", 4);
     }
