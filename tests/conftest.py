@@ -1,0 +1,47 @@
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+
+from daemon import Daemon  # noqa: E402
+from resp import Client  # noqa: E402
+
+
+@pytest.fixture
+def start_daemon(tmp_path):
+    """A function that starts a daemon; what it started is stopped cleanly at the end."""
+    started = []
+
+    def start(*options, **keywords):
+        folder = tmp_path / f"data{len(started)}"
+        folder.mkdir()
+        daemon = Daemon(keywords.pop("folder", folder), *options, **keywords)
+        started.append(daemon)
+        return daemon.start()
+
+    yield start
+    faults = []
+    for daemon in started:
+        try:
+            if daemon.running:
+                daemon.stop()
+        except Exception as fault:  # the others must be stopped all the same
+            faults.append(fault)
+            if daemon.running:
+                daemon.kill()
+    if faults:
+        raise faults[0]
+
+
+@pytest.fixture
+def daemon(start_daemon):
+    """A daemon in its default settings."""
+    return start_daemon()
+
+
+@pytest.fixture
+def client(daemon):
+    with Client(daemon.address) as client:
+        yield client
