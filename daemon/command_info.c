@@ -197,7 +197,7 @@ enum dispatch_status command_config_get(struct call *call)
     size_t count = 0;
     buffer_init(&pairs, 0);
     for (size_t i = 0; config_row(i, &row); i++) {
-        char name[128], value[1024];
+        char name[128], value[CONFIG_TEXT_BYTES];
         snprintf(name, sizeof name, "%s.%s", row.section, row.key);
         if (row.secret || !matches(call, name) ||
             config_get(call->dispatch->config, i, value, sizeof value) < 0)

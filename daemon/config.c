@@ -11,7 +11,6 @@
 #include "quantity.h"
 #include "store.h"
 
-#define TEXT_BYTES 4096
 #define HOUR_MS INT64_C(3600000)
 
 enum kind {
@@ -174,7 +173,7 @@ static const char *parse_text(const struct row *row, const char *value, char **t
 {
     if (*value == '\0' && row->kind == KIND_TEXT)
         return "must not be empty";
-    if (strlen(value) > TEXT_BYTES)
+    if (strlen(value) >= CONFIG_TEXT_BYTES)
         return "longer than 4096 bytes";
     for (const char *at = value; *at; at++) {
         if ((unsigned char)*at < 0x20 || *at == 0x7F)

@@ -11,6 +11,8 @@
 
 struct store_counter;
 
+#define CONFIG_TEXT_BYTES 4097 /* any value as text, with its NUL */
+
 /* [counter NAME]: how that one counter is created; what is not set is as [counters] says. */
 struct config_counter {
     struct config_counter *next;

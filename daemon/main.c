@@ -195,7 +195,7 @@ static void keep_fixed(const struct config *old, struct config *fresh)
     struct config_row_text row;
     char why[256];
     for (size_t i = 0; config_row(i, &row); i++) {
-        char before[1024], after[1024];
+        char before[CONFIG_TEXT_BYTES], after[CONFIG_TEXT_BYTES];
         if (row.reloadable || config_get(old, i, before, sizeof before) < 0 ||
             config_get(fresh, i, after, sizeof after) < 0 || strcmp(before, after) == 0)
             continue;
@@ -303,7 +303,7 @@ static void tick_cb(evutil_socket_t fd, short what, void *context)
     tell_clock(app, now);
     if (app->watchdog_ms > 0 && now.boot_ms - app->watched_ms >= app->watchdog_ms) {
         app->watched_ms = now.boot_ms;
-        (void)notify_send("WATCHDOG=1");
+        notify_send("WATCHDOG=1");
     }
 }
 
@@ -426,10 +426,7 @@ static int start_events(struct app *app, char *why, size_t why_bytes)
 static int start(struct app *app, char *why, size_t why_bytes)
 {
     const struct config *config = &app->settings->config;
-    const char *watchdog = getenv("WATCHDOG_USEC");
-    int64_t watchdog_us = 0;
-    if (watchdog != NULL && resp_parse_integer(watchdog, strlen(watchdog), &watchdog_us))
-        app->watchdog_ms = watchdog_us / 1000 / 3;
+    app->watchdog_ms = notify_watchdog_ms();
     raise_descriptor_limit(config);
     app->base = event_base_new();
     if (app->base == NULL) {
@@ -472,7 +469,7 @@ static void hand_back(struct app *app)
 
 static void finish(struct app *app)
 {
-    (void)notify_send("STOPPING=1");
+    notify_send("STOPPING=1");
     /* Gives the signals back: a second SIGTERM ends a daemon whose store hangs. */
     for (size_t i = 0; i < app->event_count; i++)
         if (app->events[i] != NULL)
@@ -526,7 +523,7 @@ static int serve(struct app *app)
             log_line(LOG_NOTICE, "listening on %s", app->server.listeners[i].address);
         log_line(LOG_NOTICE, "idmintd %s ready: store %s %s", IDMINT_VERSION,
                  app->store->backend->scheme, app->store->facts.id);
-        (void)notify_send("READY=1");
+        notify_send("READY=1");
         event_base_dispatch(app->base);
     }
     finish(app);
