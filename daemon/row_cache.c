@@ -16,7 +16,7 @@ static size_t slot_of(const char *name, size_t name_len)
 
 int row_cache_init(struct row_cache *cache)
 {
-    cache->slots = calloc(SLOTS, sizeof(*cache->slots));
+    cache->slots = calloc(SLOTS, sizeof(struct row *));
     return cache->slots == NULL ? -1 : 0;
 }
 

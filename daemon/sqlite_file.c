@@ -240,10 +240,7 @@ static int open_database(const char *path, sqlite3 **db)
     if (rc != SQLITE_OK)
         return rc;
     sqlite3_extended_result_codes(*db, 1);
-    rc = lock(*db);
-    if (rc == SQLITE_OK && sqlite3_db_readonly(*db, "main") != 0)
-        rc = SQLITE_READONLY;
-    return rc;
+    return sqlite3_db_readonly(*db, "main") != 0 ? SQLITE_READONLY : lock(*db);
 }
 
 static int open_checked(struct sqlite_file *file, const char *path, const struct why *why,

@@ -185,9 +185,13 @@ static int apply_counter(struct sqlite_store *self, struct store_op *op)
     int rc = find(self, op, &row);
     if (rc != SQLITE_OK || op->result == STORE_WRONGTYPE)
         return rc;
-    struct store_counter fresh = {0};
-    struct store_counter *counter = row != NULL ? &row->counter : &fresh;
-    switch (store_counter_apply(op, row != NULL, counter, &self->meta.generation)) {
+    if (row == NULL) {
+        struct store_counter fresh;
+        return store_counter_apply(op, false, &fresh, &self->meta.generation) == STORE_NEW
+                   ? insert_row(self, op, &fresh)
+                   : SQLITE_OK;
+    }
+    switch (store_counter_apply(op, true, &row->counter, &self->meta.generation)) {
     case STORE_VALUE:
         if (!row->dirty) {
             row->dirty = true;
@@ -197,10 +201,9 @@ static int apply_counter(struct sqlite_store *self, struct store_op *op)
         return SQLITE_OK;
     case STORE_WHOLE:
         return update_row(self, row);
-    case STORE_NEW:
-        return insert_row(self, op, &fresh);
     case STORE_GONE:
         return delete_row(self, row);
+    case STORE_NEW:
     case STORE_SAME:
         break;
     }
@@ -302,6 +305,22 @@ static bool is_passing(int rc)
     return primary == SQLITE_FULL || primary == SQLITE_BUSY || primary == SQLITE_LOCKED;
 }
 
+/* Folds the log into the file when it has grown enough. What was committed is safe in the log
+ * whatever happens here; but after a failed fsync it is not known any more what the file holds. */
+static void fold_log(struct sqlite_store *self)
+{
+    if (self->log_pages < self->fold_at)
+        return;
+    int rc =
+        sqlite3_wal_checkpoint_v2(self->file.db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (rc == SQLITE_OK)
+        self->fold_at = FOLD_PAGES;
+    else if (is_passing(rc))
+        self->fold_at = self->log_pages + FOLD_PAGES;
+    else
+        self->broken = disk_failed;
+}
+
 /* The transaction did not come to its end. A failed COMMIT or fsync leaves open what is on the disk
  * and what a later fsync would tell, so nothing is issued from here on. */
 static void fail(struct sqlite_store *self, struct store_op **ops, size_t count, int rc,
@@ -329,22 +348,11 @@ static void fail(struct sqlite_store *self, struct store_op **ops, size_t count,
     self->meta = self->saved;
     for (size_t i = 0; i < count; i++)
         store_op_fail(ops[i], unknown ? STORE_UNKNOWN : STORE_NOT_DONE, text);
-}
-
-/* Folds the log into the file when it has grown enough. What was committed is safe in the log
- * whatever happens here; but after a failed fsync it is not known any more what the file holds. */
-static void fold_log(struct sqlite_store *self)
-{
-    if (self->log_pages < self->fold_at)
-        return;
-    int rc =
-        sqlite3_wal_checkpoint_v2(self->file.db, "main", SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    if (rc == SQLITE_OK)
-        self->fold_at = FOLD_PAGES;
-    else if (is_passing(rc))
-        self->fold_at = self->log_pages + FOLD_PAGES;
-    else
-        self->broken = disk_failed;
+    /* The log can be begun anew once it is folded: counters that exist then need no more room. */
+    if ((rc & 0xff) == SQLITE_FULL && self->broken == NULL) {
+        self->fold_at = 0;
+        fold_log(self);
+    }
 }
 
 static void sqlite_commit(struct store *store, struct store_op **ops, size_t count)

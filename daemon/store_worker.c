@@ -43,14 +43,14 @@ static int64_t clock_us(clockid_t clock)
 static struct store_op *detach(struct store_worker *worker)
 {
     struct store_op *first = worker->first;
-    if (worker->stats.queued <= worker->batch) {
+    if (first == NULL || worker->stats.queued <= worker->batch) {
         worker->first = NULL;
         worker->last = NULL;
         worker->stats.queued = 0;
         return first;
     }
     struct store_op *last = first;
-    for (size_t i = 1; i < worker->batch; i++)
+    for (size_t i = 1; i < worker->batch && last->next != NULL; i++)
         last = last->next;
     worker->first = last->next;
     worker->stats.queued -= worker->batch;

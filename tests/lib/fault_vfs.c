@@ -34,8 +34,11 @@ static int fault_write(sqlite3_file *file, const void *data, int bytes, sqlite3_
     fault_vfs.writes++;
     if (fault_vfs.write_code != 0 && fault_vfs.write_skip-- <= 0)
         return fault_vfs.write_code;
-    if (((struct fault_file *)file)->is_log)
+    if (((struct fault_file *)file)->is_log) {
+        if (fault_vfs.log_limit != 0 && offset + bytes > fault_vfs.log_limit)
+            return SQLITE_FULL;
         fault_vfs.unsynced = true;
+    }
     return real_file(file)->pMethods->xWrite(real_file(file), data, bytes, offset);
 }
 

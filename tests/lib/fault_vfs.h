@@ -11,6 +11,7 @@ struct fault_vfs {
     bool unsynced;  /* something was written to a log and not synced since */
     int write_code; /* 0: writes go through; else what they return */
     int write_skip; /* writes that go through before the first that fails */
+    long log_limit; /* 0: none; else a log that would grow past it finds the disk full */
     int sync_code;  /* the same for syncs */
     int sync_skip;
 };

@@ -372,7 +372,7 @@ START_TEST(many_counters_in_one_commit)
     };
     struct store *store = open_new(_i);
     struct store_op *ops = calloc(2 * NAMES, sizeof(*ops));
-    struct store_op **list_of = calloc(2 * NAMES, sizeof(*list_of));
+    struct store_op **list_of = calloc(2 * NAMES, sizeof(struct store_op *));
     char(*names)[16] = calloc(NAMES, sizeof(*names));
     for (int round = 1; round <= 2; round++) {
         for (int i = 0; i < 2 * NAMES; i++) {

@@ -382,6 +382,26 @@ START_TEST(a_full_disk_takes_nothing_and_ends)
 }
 END_TEST
 
+/* Counters that exist need no more room: the log starts over where the disk ends. */
+START_TEST(a_full_disk_does_not_stop_counters_for_good)
+{
+    struct store *store = open_store();
+    take(store, "a", 1);
+    fault_vfs.log_limit = 100 * 1000;
+    int failed = 0, value = 1;
+    for (int i = 0; i < 500; i++) {
+        struct store_op op = ops_take("a", 1);
+        if (ops_commit(store, &op) == STORE_DONE)
+            ck_assert_int_eq(op.counter.value, ++value);
+        else
+            failed++;
+    }
+    ck_assert_int_gt(failed, 0);
+    ck_assert_int_lt(failed, 50);
+    store_close(store);
+}
+END_TEST
+
 static void assert_stopped(struct store *store)
 {
     struct store_op op = ops_take("a", 1), read = ops_make(STORE_READ, "a");
@@ -514,6 +534,7 @@ int main(void)
     tcase_add_test(tcase, nothing_is_done_before_it_is_synced);
     tcase_add_test(tcase, looking_writes_nothing);
     tcase_add_test(tcase, a_full_disk_takes_nothing_and_ends);
+    tcase_add_test(tcase, a_full_disk_does_not_stop_counters_for_good);
     tcase_add_test(tcase, a_failed_sync_stops_the_store);
     tcase_add_test(tcase, a_failed_commit_stops_the_store);
     tcase_add_test(tcase, the_log_stays_bounded_and_is_not_shortened);
