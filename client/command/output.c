@@ -1,0 +1,66 @@
+#include "output.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void output_error(const char *format, ...)
+{
+    va_list args;
+
+    fputs("idmint: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+int output_json(json_t *object)
+{
+    int failed;
+
+    if (!object) {
+        output_error("no memory");
+        return EXIT_LOCAL;
+    }
+    failed = json_dumpf(object, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(object);
+    return failed || putchar('\n') == EOF ? EXIT_LOCAL : EXIT_DONE;
+}
+
+static int exit_code(int outcome)
+{
+    switch (outcome) {
+    case IDMINT_OK:
+        return EXIT_DONE;
+    case IDMINT_NOT_DONE:
+        return EXIT_NOT_DONE;
+    case IDMINT_UNKNOWN:
+        return EXIT_UNKNOWN;
+    case IDMINT_REFUSED:
+        return EXIT_REFUSED;
+    case IDMINT_ARGUMENT:
+        return EXIT_USAGE;
+    default:
+        return EXIT_LOCAL;
+    }
+}
+
+int output_outcome(const struct command_context *context, int outcome, const char *what)
+{
+    if (outcome != IDMINT_OK) {
+        output_error("%s: %s: %s", what, idmint_outcome_text(outcome),
+                     idmint_error(context->handle));
+    }
+    return exit_code(outcome);
+}
+
+int output_finish(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        output_error("can not write the output: %s", strerror(errno));
+        return EXIT_LOCAL;
+    }
+    return EXIT_DONE;
+}
