@@ -2,7 +2,7 @@
 
 import os
 import re
-import signal
+from signal import SIGKILL, SIGTERM
 import subprocess
 import threading
 import time
@@ -62,10 +62,21 @@ def wait_until(condition, what, deadline_s=DEADLINE_S):
 class Daemon:
     """A daemon with its data in `folder`. Options are idmintd's; settings SECTION.KEY = VALUE."""
 
-    def __init__(self, folder, *options, settings=None, listen="127.0.0.1:0", store=None, wrap=()):
+    def __init__(
+        self,
+        folder,
+        *options,
+        settings=None,
+        listen="127.0.0.1:0",
+        store=None,
+        wrap=(),
+        binary=IDMINTD,
+        env=None,
+    ):
         self.folder = str(folder)
+        self.env = env or {}
         store = store or f"sqlite:{self.folder}/idmint.db"
-        self.command = [*wrap, IDMINTD, "--listen", listen, "--store", store]
+        self.command = [*wrap, binary, "--listen", listen, "--store", store]
         for key, value in (settings or {}).items():
             self.command += ["--set", f"{key}={value}"]
         self.command += options
@@ -74,6 +85,7 @@ class Daemon:
 
     def start(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("IDMINT_")}
+        environment.update(self.env)
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
         )
@@ -113,13 +125,13 @@ class Daemon:
         assert not SANITIZER.search(self.log.text()), self.log.text()
         return status
 
-    def stop(self, number=signal.SIGTERM):
+    def stop(self, number=SIGTERM):
         """A clean stop: exit status 0, nothing that a sanitizer said."""
         self.signal(number)
         assert self.end() == 0, self.log.text()
 
     def kill(self):
-        self.signal(signal.SIGKILL)
+        self.signal(SIGKILL)
         self.end()
 
     def restart(self):
