@@ -16,7 +16,7 @@ struct store_worker_stats {
     uint64_t ops_by_result[9]; /* index: -result */
     uint64_t commit_us;        /* time spent in commits, in all */
     uint64_t queued;           /* waiting now */
-    int64_t last_done_ms;      /* CLOCK_BOOTTIME of the last commit with a DONE in it; 0: none yet */
+    int64_t last_done_ms; /* CLOCK_BOOTTIME of the last commit with a DONE in it; 0: none yet */
 };
 
 /* batch: the most operations in one commit. Starts the threads. 0, or -1 where a thread can not be
