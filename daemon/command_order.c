@@ -120,6 +120,7 @@ static enum dispatch_status order_send(struct call *call, struct order_request *
     self->write = write;
     /* Filled in before the first order leaves: it may be done at once. */
     call->request = &self->base;
+    call->session->order_waits = true;
     for (size_t i = 0; i < self->count; i++)
         counter_submit(call->dispatch->counters, &self->orders[i].order);
     return DISPATCH_WAITS;
@@ -346,7 +347,11 @@ static void write_done(struct order_request *self, struct buffer *out, bool resp
 
 static void write_raised(struct order_request *self, struct buffer *out, bool resp3)
 {
-    write_value(out, op_of(self, 0), resp3);
+    const struct store_op *op = op_of(self, 0);
+    if (op->result == STORE_DONE)
+        resp_write_bulk_integer(out, op->counter.value);
+    else
+        write_error(out, op);
 }
 
 static void write_set(struct order_request *self, struct buffer *out, bool resp3)

@@ -261,6 +261,9 @@ static size_t process(struct conn *conn, const char *data, size_t len)
     size_t at = 0;
     conn->held = false;
     while (!conn->closing && !conn->dead && !conn->held) {
+        /* What held it back is no matter once nothing is left: else nobody would read on. */
+        if (at == len && !session->replaying)
+            break;
         if (!has_room(conn)) {
             conn->held = true;
             break;
@@ -273,9 +276,8 @@ static size_t process(struct conn *conn, const char *data, size_t len)
             }
             session->replaying = false;
             buffer_finish(&session->multi);
+            continue;
         }
-        if (at == len)
-            break;
         size_t used = carry_out(conn, data + at, len - at);
         if (used == 0)
             break;

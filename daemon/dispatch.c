@@ -189,39 +189,42 @@ static enum dispatch_status container_help(struct call *call, const char *name)
     return DISPATCH_REPLIED;
 }
 
-/* true: the command can be carried out; false: *status tells what was replied. */
-static bool check(struct call *call, enum dispatch_status *status)
+static enum dispatch_status unknown_subcommand(struct call *call, const char *container)
+{
+    const struct resp_arg *sub = &call->args[1];
+    return command_error(call, ERROR_ERR, "unknown subcommand '%.*s'. Try %s HELP.",
+                         (int)(sub->len < 128 ? sub->len : 128), sub->data, container);
+}
+
+/* "OID HELP" and the like: not in the table, since they are about it. */
+static const char *asks_for_help(const struct call *call)
+{
+    if (call->argc != 2 || !command_arg_is(&call->args[1], "HELP"))
+        return NULL;
+    return container_name(&call->args[0]);
+}
+
+static bool arity_fits(const struct call *call)
 {
     const struct command *command = call->command;
-    const char *container = call->argc > 1 ? container_name(&call->args[0]) : NULL;
-    if (container != NULL && call->argc == 2 && command_arg_is(&call->args[1], "HELP")) {
-        call->command = NULL;
-        *status = container_help(call, container);
-        return false;
-    }
-    if (command == NULL && container != NULL) {
-        *status = command_error(call, ERROR_ERR, "unknown subcommand '%.*s'. Try %s HELP.",
-                                (int)(call->args[1].len < 128 ? call->args[1].len : 128),
-                                call->args[1].data, container);
-        return false;
-    }
-    if (command == NULL) {
-        const char *name = container_name(&call->args[0]);
-        *status = name != NULL ? wrong_arity(call, name, "") : unknown_command(call);
-        return false;
-    }
     size_t given = call->argc - 1 - (command->sub[0] != '\0');
-    bool too_many = command->most >= 0 && given > (size_t)command->most;
-    if (given < (size_t)command->fewest || too_many) {
-        if (too_many && command->most == 0 && container != NULL && command->sub[0] == '\0')
-            *status = command_error(call, ERROR_ERR, "unknown subcommand '%.*s'. Try %s HELP.",
-                                    (int)(call->args[1].len < 128 ? call->args[1].len : 128),
-                                    call->args[1].data, container);
-        else
-            *status = wrong_arity(call, command->name, command->sub);
-        return false;
-    }
-    return true;
+    return given >= (size_t)command->fewest &&
+           (command->most < 0 || given <= (size_t)command->most);
+}
+
+/* What to reply to a command that is not in the table, or not with so many arguments. */
+static enum dispatch_status refuse(struct call *call)
+{
+    const struct command *command = call->command;
+    const char *container = container_name(&call->args[0]);
+    if (command == NULL && container == NULL)
+        return unknown_command(call);
+    if (command == NULL)
+        return call->argc > 1 ? unknown_subcommand(call, container)
+                              : wrong_arity(call, container, "");
+    if (container != NULL && command->sub[0] == '\0' && command->most == 0)
+        return unknown_subcommand(call, container);
+    return wrong_arity(call, command->name, command->sub);
 }
 
 /* --- Calling --- */
@@ -260,15 +263,17 @@ enum dispatch_status dispatch_call(struct call *call)
     call->repeat = 1;
     call->request = NULL;
     call->command = dispatch_find(call->dispatch, call->args, call->argc);
-    enum dispatch_status status;
     if (call->command == NULL &&
         (command_arg_is(&call->args[0], "POST") || command_arg_is(&call->args[0], "HOST:")))
         return DISPATCH_DROP;
     if (!session->authenticated && !(call->command != NULL && call->command->flags & COMMAND_OPEN))
         return command_error(call, ERROR_NOAUTH, "Authentication required.");
-    if (!check(call, &status)) {
+    const char *container = asks_for_help(call);
+    if (container != NULL && !session->in_multi)
+        return container_help(call, container);
+    if (call->command == NULL || !arity_fits(call)) {
         session->multi_failed = session->multi_failed || session->in_multi;
-        return status;
+        return refuse(call);
     }
     unsigned flags = call->command->flags;
     if (flags & COMMAND_ORDERED && session->pending > 0 && !session->in_multi)
@@ -276,6 +281,10 @@ enum dispatch_status dispatch_call(struct call *call)
     if (session->in_multi && !(flags & COMMAND_NOW))
         return queue(call);
     if (flags & COMMAND_NOW && session->pending > 0)
+        return DISPATCH_LATER;
+    /* Counters carry out an order and a take that are under way together in any order. */
+    session->order_waits = session->order_waits && session->pending > 0;
+    if (flags & COMMAND_WRITE && session->order_waits)
         return DISPATCH_LATER;
     if (flags & COMMAND_RUN && !session->replaying)
         call->repeat = count_run(call);

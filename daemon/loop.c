@@ -32,14 +32,12 @@ static void wake(struct loop *loop)
 static void completed(struct request_host *host, struct request *request)
 {
     struct loop *loop = (struct loop *)host;
-    request->handed = NULL;
-    pthread_mutex_lock(&loop->lock);
-    *loop->inbox_tail = request;
-    loop->inbox_tail = &request->handed;
-    bool first = !loop->woken;
-    loop->woken = true;
-    pthread_mutex_unlock(&loop->lock);
-    if (first)
+    struct request *head = atomic_load(&loop->completions);
+    do
+        request->handed = head;
+    while (!atomic_compare_exchange_weak(&loop->completions, &head, request));
+    /* Who finds others there knows that the loop has been woken for them. */
+    if (head == NULL)
         wake(loop);
 }
 
@@ -53,26 +51,16 @@ void loop_adopt(struct loop *loop, int fd, const char *address)
     }
     arrival->fd = fd;
     snprintf(arrival->address, sizeof arrival->address, "%s", address);
-    pthread_mutex_lock(&loop->lock);
-    arrival->next = loop->arrivals;
-    loop->arrivals = arrival;
-    loop->woken = true;
-    pthread_mutex_unlock(&loop->lock);
-    wake(loop);
-}
-
-static void ask(struct loop *loop, bool *what)
-{
-    pthread_mutex_lock(&loop->lock);
-    *what = true;
-    loop->woken = true;
-    pthread_mutex_unlock(&loop->lock);
+    arrival->next = atomic_load(&loop->arrivals);
+    while (!atomic_compare_exchange_weak(&loop->arrivals, &arrival->next, arrival))
+        ;
     wake(loop);
 }
 
 void loop_wake_for_kill(struct loop *loop)
 {
-    ask(loop, &loop->kill_asked);
+    atomic_store(&loop->kill_asked, true);
+    wake(loop);
 }
 
 /* Completed requests go back to their connections; each connection then gets one turn. */
@@ -125,19 +113,15 @@ void loop_end_if_done(struct loop *loop)
 
 static void take_inbox(struct loop *loop)
 {
-    pthread_mutex_lock(&loop->lock);
-    struct request *completions = loop->inbox;
-    struct loop_arrival *arrivals = loop->arrivals;
-    bool kill_asked = loop->kill_asked;
-    bool stop_asked = loop->stop_asked;
-    loop->inbox = NULL;
-    loop->inbox_tail = &loop->inbox;
-    loop->arrivals = NULL;
-    loop->kill_asked = false;
-    loop->stop_asked = false;
-    loop->woken = false;
-    pthread_mutex_unlock(&loop->lock);
-
+    struct request *completions = NULL;
+    struct request *stack = atomic_exchange(&loop->completions, NULL);
+    struct loop_arrival *arrivals = atomic_exchange(&loop->arrivals, NULL);
+    while (stack != NULL) {
+        struct request *request = stack;
+        stack = request->handed;
+        request->handed = completions;
+        completions = request;
+    }
     deliver(completions);
     while (arrivals != NULL) {
         struct loop_arrival *arrival = arrivals;
@@ -147,9 +131,9 @@ static void take_inbox(struct loop *loop)
             conn_destroy(conn);
         free(arrival);
     }
-    if (kill_asked)
+    if (atomic_exchange(&loop->kill_asked, false))
         each_conn(loop, destroy_if_killed);
-    if (stop_asked) {
+    if (atomic_exchange(&loop->stop_asked, false)) {
         loop->stopping = true;
         loop->stop_by_ms =
             loop->now.boot_ms + loop->server->config->limits.request_ms + STOP_GRACE_MS;
@@ -275,11 +259,9 @@ int loop_start(struct loop *loop, struct server *server)
 {
     loop->host.completed = completed;
     loop->server = server;
-    loop->inbox_tail = &loop->inbox;
     loop->parked_tail = &loop->parked;
     loop->wake_fd = -1;
     loop->now = clock_read();
-    pthread_mutex_init(&loop->lock, NULL);
     buffer_init(&loop->out, 0);
     if (prepare(loop) < 0 || pthread_create(&loop->thread, NULL, run, loop) != 0)
         return -1;
@@ -290,8 +272,10 @@ int loop_start(struct loop *loop, struct server *server)
 
 void loop_stop(struct loop *loop)
 {
-    if (loop->started)
-        ask(loop, &loop->stop_asked);
+    if (!loop->started)
+        return;
+    atomic_store(&loop->stop_asked, true);
+    wake(loop);
 }
 
 void loop_join(struct loop *loop)
@@ -303,9 +287,10 @@ void loop_join(struct loop *loop)
 
 void loop_finish(struct loop *loop)
 {
-    while (loop->inbox != NULL) {
-        struct request *request = loop->inbox;
-        loop->inbox = request->handed;
+    struct request *left = atomic_exchange(&loop->completions, NULL);
+    while (left != NULL) {
+        struct request *request = left;
+        left = request->handed;
         request->kind->destroy(request);
     }
     if (loop->base != NULL)
@@ -314,5 +299,4 @@ void loop_finish(struct loop *loop)
         close(loop->wake_fd);
     free(loop->in);
     buffer_finish(&loop->out);
-    pthread_mutex_destroy(&loop->lock);
 }

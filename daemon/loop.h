@@ -36,12 +36,11 @@ struct loop {
     pthread_t thread;
     bool started;
 
-    pthread_mutex_t lock; /* guards the inbox */
-    struct request *inbox, **inbox_tail;
-    struct loop_arrival *arrivals;
-    bool woken;
-    bool kill_asked; /* a connection of this loop is marked as killed */
-    bool stop_asked;
+    /* The inbox. Each is a stack: what was put in last comes first. */
+    _Alignas(64) _Atomic(struct request *) completions;
+    _Atomic(struct loop_arrival *) arrivals;
+    atomic_bool kill_asked; /* a connection of this loop is marked as killed */
+    atomic_bool stop_asked;
     int wake_fd;
 
     /* The loop thread's own from here on. */

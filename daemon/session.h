@@ -18,6 +18,7 @@ struct session {
     bool multi_failed;     /* a command between MULTI and EXEC was wrong: EXEC will refuse */
     bool replaying;        /* the commands of an EXEC are being carried out */
     uint32_t pending;      /* requests in the connection's line */
+    bool order_waits;      /* one of them is an order on a counter: takes come after it */
     uint32_t waiting_oids; /* of them ObjectId requests that wait for the clock or the window */
     uint32_t multi_count;
     struct buffer
