@@ -131,12 +131,10 @@ static bool begin(struct idmint *handle)
     reply_reset(handle);
     handle->connect_deadline_ms = handle_now_ms() + handle->connect_timeout_ms;
     handle->fd = socket(endpoint->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (handle->fd < 0) {
-        attempt_failed(handle, "", errno);
-    } else if (connect(handle->fd, (const struct sockaddr *)&endpoint->address, endpoint->len) ==
-               0) {
+    if (handle->fd >= 0 &&
+        connect(handle->fd, (const struct sockaddr *)&endpoint->address, endpoint->len) == 0) {
         greet(handle);
-    } else if (errno == EINPROGRESS || errno == EINTR) {
+    } else if (handle->fd >= 0 && (errno == EINPROGRESS || errno == EINTR)) {
         handle->state = CONNECTION_CONNECTING;
     } else {
         attempt_failed(handle, "", errno);

@@ -14,7 +14,7 @@ enum exit_code {
     EXIT_USAGE = 2,     /* the command line, or a line of input, is wrong */
     EXIT_NOT_DONE = 3,  /* nothing was taken; repeat */
     EXIT_UNKNOWN = 4,   /* it may have been done; a value, if taken, is lost */
-    EXIT_NO_SERVER = 5, /* can not connect */
+    EXIT_NO_SERVER = 5, /* as EXIT_NOT_DONE, and there is no connection */
     EXIT_LOCAL = 6,     /* a local fault: output, file, memory */
 };
 

@@ -1,4 +1,4 @@
-/* idmint: the command line of idmintd. Finds the command, reads the options, connects, runs it. */
+/* idmint: the command line of idmintd. Finds the command, reads the options, runs it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void print_usage(void)
          "  2  the command line, or a line of input, is wrong\n"
          "  3  not done: nothing was taken; repeat\n"
          "  4  outcome unknown: a value, if one was taken, is lost and will not be issued again\n"
-         "  5  can not connect\n"
+         "  5  not done: there is no connection; repeat\n"
          "  6  a local fault: the output, a file, memory\n"
          "\n'idmint COMMAND --help' tells more.");
 }
@@ -185,8 +185,8 @@ static const char *setting(const struct line *line, int global, const char *vari
     return value && *value ? value : NULL;
 }
 
-static int connect_and_run(const struct line *line, struct command_context *context,
-                           const struct idmint_options *options)
+static int open_and_run(const struct line *line, struct command_context *context,
+                        const struct idmint_options *options)
 {
     int outcome = idmint_create(options, &context->handle);
     int code;
@@ -196,13 +196,7 @@ static int connect_and_run(const struct line *line, struct command_context *cont
                      idmint_outcome_text(outcome));
         return outcome == IDMINT_ARGUMENT ? EXIT_USAGE : EXIT_LOCAL;
     }
-    outcome = idmint_connect(context->handle);
-    if (outcome == IDMINT_OK) {
-        code = line->command->run(context);
-    } else {
-        code = output_outcome(context, outcome, line->command->name);
-        code = outcome == IDMINT_NOT_DONE ? EXIT_NO_SERVER : code;
-    }
+    code = line->command->run(context);
     idmint_destroy(context->handle);
     return code;
 }
@@ -241,7 +235,7 @@ static int run(const struct line *line)
         output_error("--user needs --password-file or IDMINT_PASSWORD_FILE");
         return EXIT_USAGE;
     }
-    code = connect_and_run(line, &context, &options);
+    code = open_and_run(line, &context, &options);
     password_forget(&password);
     return code;
 }
@@ -257,7 +251,7 @@ static int serve(const struct line *line, bool read)
         printf("idmint %s\n", idmint_version());
         return EXIT_DONE;
     }
-    if (line->globals[HELP] || (!command && line->arg_count == 0)) {
+    if (line->globals[HELP] || !command) {
         if (command) {
             print_help(command);
         } else {

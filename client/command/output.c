@@ -29,13 +29,13 @@ int output_json(json_t *object)
     return failed || putchar('\n') == EOF ? EXIT_LOCAL : EXIT_DONE;
 }
 
-static int exit_code(int outcome)
+static int exit_code(const struct idmint *handle, int outcome)
 {
     switch (outcome) {
     case IDMINT_OK:
         return EXIT_DONE;
     case IDMINT_NOT_DONE:
-        return EXIT_NOT_DONE;
+        return idmint_fd(handle) < 0 ? EXIT_NO_SERVER : EXIT_NOT_DONE;
     case IDMINT_UNKNOWN:
         return EXIT_UNKNOWN;
     case IDMINT_REFUSED:
@@ -53,7 +53,7 @@ int output_outcome(const struct command_context *context, int outcome, const cha
         output_error("%s: %s: %s", what, idmint_outcome_text(outcome),
                      idmint_error(context->handle));
     }
-    return exit_code(outcome);
+    return exit_code(context->handle, outcome);
 }
 
 int output_finish(void)
