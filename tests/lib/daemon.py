@@ -142,10 +142,11 @@ class Daemon:
         return self.start()
 
 
-def run_idmintd(*options, env=None, timeout=DEADLINE_S):
+def run_idmintd(*options, env=None, timeout=DEADLINE_S, wrap=()):
     """For starts that end by themselves."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("IDMINT_")}
     environment.update(env or {})
+    command = [*wrap, IDMINTD, *options]
     return subprocess.run(
-        [IDMINTD, *options], capture_output=True, text=True, timeout=timeout, env=environment
+        command, capture_output=True, text=True, timeout=timeout, env=environment
     )
