@@ -127,14 +127,16 @@ int auth_load(const char *path, struct auth **auth, char *why, size_t why_bytes)
 {
     int result = -1;
     size_t len = 0;
-    const char *reason = NULL;
+    int fd = -1;
+    const char *reason;
     char *text = malloc(FILE_BYTES + 1);
     struct auth *loaded = calloc(1, sizeof(*loaded));
+    if (!text || !loaded)
+        reason = "no memory";
     /* O_NONBLOCK: a FIFO is to be refused, not waited for. */
-    int fd = text && loaded ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    if (fd < 0)
+    else if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) < 0)
         reason = strerror(errno);
-    if (!reason)
+    else
         reason = check_file(fd);
     if (!reason)
         reason = read_file(fd, text, &len);

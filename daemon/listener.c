@@ -77,17 +77,20 @@ static int bind_socket(int fd, const struct address_endpoint *place,
 
 static void describe(struct listener *listener, const struct address *wanted)
 {
-    struct sockaddr_storage bound;
+    union {
+        struct sockaddr_storage any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } bound = {0};
     socklen_t len = sizeof bound;
     if (wanted->local) {
         snprintf(listener->address, sizeof listener->address, "unix:%s", wanted->host);
         return;
     }
-    if (getsockname(listener->fd, (struct sockaddr *)&bound, &len) < 0)
+    if (getsockname(listener->fd, (struct sockaddr *)&bound.any, &len) < 0)
         return;
-    listener->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                                                       : ((struct sockaddr_in *)&bound)->sin_port);
-    listener_peer_text(&bound, listener->address, sizeof listener->address);
+    listener->port = ntohs(bound.any.ss_family == AF_INET6 ? bound.v6.sin6_port : bound.v4.sin_port);
+    listener_peer_text(&bound.any, listener->address, sizeof listener->address);
 }
 
 static int open_one(const struct address *wanted, const struct address_endpoint *place,

@@ -26,8 +26,6 @@
 #include "store_worker.h"
 #include "uuid.h"
 
-extern char **environ;
-
 /* How often the high water is looked at; the window is seconds long. */
 static const struct timeval tick = {.tv_usec = 100000};
 /* A saved high water this far ahead of the clock is worth a warning at start. */

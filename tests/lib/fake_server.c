@@ -15,7 +15,7 @@
 static bool expect(int fd, const char *text)
 {
     const size_t len = strlen(text);
-    char got[4096];
+    char got[4096] = {0};
     size_t have = 0;
 
     while (have < len) {
