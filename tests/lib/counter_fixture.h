@@ -108,7 +108,8 @@ static inline struct row *row_of(struct bench *bench, const char *name, size_t n
         if (strlen(worker->rows[i].name) == name_len &&
             memcmp(worker->rows[i].name, name, name_len) == 0)
             return &worker->rows[i];
-    ck_assert(worker->row_count < ROWS && name_len < sizeof worker->rows[0].name);
+    if (worker->row_count == ROWS || name_len >= sizeof worker->rows[0].name)
+        ck_abort_msg("the row does not fit");
     struct row *row = &worker->rows[worker->row_count++];
     memcpy(row->name, name, name_len);
     return row;
@@ -261,7 +262,8 @@ struct wish {
 static inline void wish_done(struct counter_take *take)
 {
     struct wish *wish = (struct wish *)take;
-    ck_assert(wish->waits && !wish->done);
+    if (!wish->waits || wish->done)
+        ck_abort_msg("done without need");
     wish->done = true;
     wish->nth = ++wish->bench->dones;
 }

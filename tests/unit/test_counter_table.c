@@ -1,7 +1,9 @@
 /* Which counters are held in memory, and what that takes. */
+#include <malloc.h>
 #include <stdio.h>
 
 #include "counter_fixture.h"
+#include "counter_table.h"
 
 static const char *numbered(char name[32], int number)
 {
@@ -68,6 +70,74 @@ START_TEST(used_counters_are_spared)
 }
 END_TEST
 
+/* Commit without rows, which would take memory themselves: each counter is new. */
+static void step_without_rows(struct bench *bench)
+{
+    struct batch batch;
+    pick(bench, &batch);
+    for (size_t i = 0; i < batch.count; i++) {
+        struct store_op *op = batch.ops[i];
+        op->counter.generation = 1;
+        op->counter.value += op->count > 1; /* a prefetch: behind the first value */
+        op->result = store_counter_take(&op->counter, op->count);
+    }
+    finish(&batch);
+}
+
+#define MILLION 1000000
+
+/* A million counters take at most 150 bytes each, and their names: strict ones, and such that hold
+ * a block. By what the table says and by what malloc says (which says nothing under a sanitizer).
+ */
+START_TEST(memory_of_a_counter)
+{
+    char name[32];
+    size_t name_bytes = 0;
+    struct bench *bench = bench_create(1, 1, MANY, _i == 0 ? 1 : 10);
+    bench->settings.in_memory = 2 * MILLION;
+    bench_restart(bench);
+    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    int dealt = 0; /* each assertion writes to a file: none in a loop as long as this */
+    for (int i = 0; i < MILLION; i++) {
+        struct wish wish;
+        name_bytes += strlen(numbered(name, i));
+        dealt += wish_for(bench, &wish, name, 1, 1, false) == COUNTER_WAITS;
+        step_without_rows(bench);
+        if (_i == 1)
+            step_without_rows(bench); /* the prefetch */
+    }
+    ck_assert_int_eq(dealt, MILLION);
+    size_t taken = mallinfo2().uordblks + mallinfo2().hblkhd - before;
+    struct counters_state state = look(bench);
+    ck_assert_uint_eq(state.in_memory, MILLION);
+    ck_assert_uint_eq(state.from_store, MILLION);
+    printf("a counter takes %.1f bytes and its name, by malloc %.1f\n",
+           (double)(state.bytes - name_bytes) / MILLION,
+           ((double)taken - (double)name_bytes) / MILLION);
+    ck_assert_uint_le(state.bytes, name_bytes + 150 * (size_t)MILLION);
+    ck_assert_uint_le(taken, name_bytes + 150 * (size_t)MILLION);
+    bench_destroy(bench);
+}
+END_TEST
+
+/* Names as people choose them spread over shards and buckets, under any seed. */
+START_TEST(names_spread)
+{
+    enum { NAMES = 64 * 256 };
+    unsigned in_shard[64] = {0}, in_bucket[256] = {0};
+    char name[32];
+    for (int i = 0; i < NAMES; i++) {
+        uint64_t hash = counter_hash((uint64_t)_i * 77, numbered(name, i), strlen(name));
+        in_shard[hash >> 58]++;
+        in_bucket[hash & 255]++;
+    }
+    for (int i = 0; i < 64; i++) /* 256 expected, and a deviation of 16 */
+        ck_assert(in_shard[i] > 256 - 96 && in_shard[i] < 256 + 96);
+    for (int i = 0; i < 256; i++) /* 64 expected, and a deviation of 8 */
+        ck_assert(in_bucket[i] > 64 - 48 && in_bucket[i] < 64 + 48);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("counter_table");
@@ -75,6 +145,11 @@ int main(void)
     tcase_add_test(table, eviction_gives_blocks_back);
     tcase_add_test(table, waiting_counters_are_not_evicted);
     tcase_add_test(table, used_counters_are_spared);
+    tcase_add_loop_test(table, names_spread, 0, 20);
     suite_add_tcase(suite, table);
+    TCase *memory = tcase_create("memory");
+    tcase_set_timeout(memory, 120);
+    tcase_add_loop_test(memory, memory_of_a_counter, 0, 2);
+    suite_add_tcase(suite, memory);
     return run_suite(suite);
 }
