@@ -89,7 +89,8 @@ static void describe(struct listener *listener, const struct address *wanted)
     }
     if (getsockname(listener->fd, (struct sockaddr *)&bound.any, &len) < 0)
         return;
-    listener->port = ntohs(bound.any.ss_family == AF_INET6 ? bound.v6.sin6_port : bound.v4.sin_port);
+    listener->port =
+        ntohs(bound.any.ss_family == AF_INET6 ? bound.v6.sin6_port : bound.v4.sin_port);
     listener_peer_text(&bound.any, listener->address, sizeof listener->address);
 }
 
