@@ -11,6 +11,7 @@
  * FAULTIO_CLOCK  a file of 8 bytes: how many milliseconds CLOCK_REALTIME is off; negative: behind.
  *
  * All by bare system calls, so that nothing here depends on what else wraps these functions. */
+#undef _FILE_OFFSET_BITS /* it makes pwrite another name of pwrite64, and both are defined here */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
