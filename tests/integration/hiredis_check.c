@@ -87,14 +87,17 @@ static void check_batch(redisContext *redis)
     freeReplyObject(reply);
 }
 
+/* Debian 12's speaks RESP2 alone. */
 static void check_resp3(redisContext *redis)
 {
+#ifdef REDIS_REPLY_MAP
     redisReply *reply = redisCommand(redis, "HELLO 3");
     CHECK(reply != NULL && reply->type == REDIS_REPLY_MAP && reply->elements == 14);
     freeReplyObject(reply);
     reply = redisCommand(redis, "COUNTER INFO orders");
     CHECK(reply != NULL && reply->type == REDIS_REPLY_MAP);
     freeReplyObject(reply);
+#endif
     check_integer(redisCommand(redis, "INCR orders"), 9);
 }
 
