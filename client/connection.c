@@ -210,6 +210,16 @@ static bool fill(struct idmint *handle)
     return true;
 }
 
+/* Bytes are moved only when half of them are done with, so that the cost stays linear. */
+void connection_drop_output(struct idmint *handle, size_t bytes)
+{
+    handle->out_start += bytes;
+    if (handle->out_start >= handle->out.len / 2) {
+        buffer_consume(&handle->out, handle->out_start);
+        handle->out_start = 0;
+    }
+}
+
 /* Let go of the requests whose last byte the kernel has taken. */
 static void mark_sent(struct idmint *handle)
 {
@@ -226,24 +236,26 @@ static void mark_sent(struct idmint *handle)
         done += bytes;
         handle->sent++;
     }
-    buffer_consume(&handle->out, done);
+    connection_drop_output(handle, done);
 }
 
 static bool may_write(const struct idmint *handle)
 {
-    return handle->out.len > handle->out_sent && !handle->moving && handle->doomed == 0;
+    return handle->out.len > handle->out_start + handle->out_sent && !handle->moving &&
+           handle->doomed == 0;
 }
 
 static bool flush(struct idmint *handle)
 {
     char text[128];
+    size_t from;
     ssize_t put;
 
     if (!may_write(handle)) {
         return false;
     }
-    put = send(handle->fd, handle->out.data + handle->out_sent, handle->out.len - handle->out_sent,
-               MSG_NOSIGNAL);
+    from = handle->out_start + handle->out_sent;
+    put = send(handle->fd, handle->out.data + from, handle->out.len - from, MSG_NOSIGNAL);
     if (put >= 0) {
         handle->out_sent += (size_t)put;
         mark_sent(handle);

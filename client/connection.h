@@ -18,6 +18,9 @@ short connection_events(const struct idmint *handle);
  * them. */
 void connection_close(struct idmint *handle, bool drop, const char *why);
 
+/* Forget the first `bytes` of `out` from out_start on. */
+void connection_drop_output(struct idmint *handle, size_t bytes);
+
 /* Right before a request is queued on a handle with nothing outstanding: close the connection if
  * the server has hung up since, or sent what nobody asked for. Then nothing of the request can get
  * lost on a connection that was dead before. */

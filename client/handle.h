@@ -82,7 +82,8 @@ struct idmint {
 
     struct buffer hello; /* what is left to send of the greeting */
     struct buffer out;
-    size_t out_sent; /* of the first request in `out` */
+    size_t out_start; /* the first byte of the first request that was not sent whole, */
+    size_t out_sent;  /* and how much of it was */
     struct buffer in;
     size_t in_start;    /* the first byte not taken yet */
     size_t read_bytes;  /* how much to ask recv for */

@@ -150,7 +150,7 @@ static bool receive_unsent(struct idmint *handle, struct request *head,
         result->outcome = IDMINT_NOT_DONE;
         failure_set(&handle->last, result->outcome, "timed out before the request was sent");
     }
-    buffer_consume(&handle->out, head->bytes);
+    connection_drop_output(handle, head->bytes);
     return true;
 }
 
@@ -225,6 +225,7 @@ void request_forget(struct idmint *handle)
 {
     connection_close(handle, true, "");
     handle->out.len = 0;
+    handle->out_start = 0;
     handle->queue_count = 0;
     handle->sent = 0;
     handle->doomed = 0;

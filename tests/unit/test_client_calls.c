@@ -332,6 +332,57 @@ START_TEST(batches)
 }
 END_TEST
 
+/* An array of `count` times ID_A. */
+static size_t spell_array(char *text, size_t count)
+{
+    size_t len = (size_t)snprintf(text, 10, "*%zu\r\n", count);
+
+    for (size_t i = 0; i < count; i++) {
+        memcpy(text + len, "+" ID_A "\r\n", 27);
+        len += 27;
+    }
+    text[len] = '\0';
+    return len;
+}
+
+#define OID_2000 "*2\r\n$3\r\nOID\r\n$4\r\n2000\r\n"
+#define OID_1 "*2\r\n$3\r\nOID\r\n$1\r\n1\r\n"
+
+/* A batch in several pieces that is sent away in its middle: what came stays, the rest comes from
+ * the leader, and is in order. */
+START_TEST(batch_follows_the_leader)
+{
+    enum { IDS = 4001 };
+    static struct idmint_oid ids[IDS];
+    static char piece[2000 * 27 + 10];
+    char not_leader[140];
+    struct fake_server old, leader;
+    size_t len = spell_array(piece, 2000), got;
+
+    ck_assert_uint_lt(len, sizeof(piece));
+    const struct fake_step leads[] = {{FAKE_ACCEPT, NULL},     {FAKE_HELLO, NULL},
+                                      {FAKE_EXPECT, OID_2000}, {FAKE_SEND, piece},
+                                      {FAKE_EXPECT, OID_1},    {FAKE_SEND, "*1\r\n+" ID_B "\r\n"},
+                                      {FAKE_END, NULL}};
+    const struct fake_step follows[] = {
+        {FAKE_ACCEPT, NULL}, {FAKE_HELLO, NULL},      {FAKE_EXPECT, OID_2000 OID_2000 OID_1},
+        {FAKE_SEND, piece},  {FAKE_SEND, not_leader}, {FAKE_SILENT, NULL},
+        {FAKE_END, NULL}};
+    fake_start(&leader, leads);
+    snprintf(not_leader, sizeof(not_leader), "-NOTLEADER %s\r\n*1\r\n+" ID_A "\r\n",
+             leader.address);
+    fake_start(&old, follows);
+    struct idmint *handle = open_handle(old.address, 9000);
+    ck_assert_int_eq(idmint_oids(handle, IDS, ids, &got), IDMINT_OK);
+    ck_assert_uint_eq(got, IDS);
+    ck_assert_uint_eq(ids[1999].bytes[11], 0x39);
+    ck_assert_uint_eq(ids[4000].bytes[11], 0x3a);
+    idmint_destroy(handle);
+    fake_finish(&old);
+    fake_finish(&leader);
+}
+END_TEST
+
 START_TEST(ranges)
 {
     const struct fake_step script[] = {
@@ -502,6 +553,7 @@ int main(void)
     tcase_add_test(tcase, credentials);
     tcase_add_test(tcase, follows_the_leader_once);
     tcase_add_test(tcase, batches);
+    tcase_add_test(tcase, batch_follows_the_leader);
     tcase_add_test(tcase, ranges);
     tcase_add_test(tcase, counters);
     tcase_add_test(tcase, uuids);
