@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "handle.h"
-#include "limits.h"
+#include "limit.h"
 #include "request.h"
 #include "resp.h"
 

@@ -4,7 +4,7 @@
 
 #include "call.h"
 #include "idmint.h"
-#include "limits.h"
+#include "limit.h"
 #include "reply.h"
 
 _Static_assert(IDMINT_NAME_MAX == LIMIT_NAME_BYTES, "one length of names");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "connection.h"
-#include "limits.h"
+#include "limit.h"
 #include "reply.h"
 
 #define QUEUE_FIRST 16

@@ -6,7 +6,7 @@
 #include "resp.h"
 
 /* Queue a request that looks like *model (bytes, in_array and got are set here). IDMINT_OK,
- * IDMINT_NOT_DONE (too many), IDMINT_ARGUMENT (past limits.h) or IDMINT_NO_MEMORY; handle->last is
+ * IDMINT_NOT_DONE (too many), IDMINT_ARGUMENT (past limit.h) or IDMINT_NO_MEMORY; handle->last is
  * set. */
 int request_submit(struct idmint *handle, const struct request *model, const struct resp_arg *args,
                    size_t argc) __attribute__((warn_unused_result));

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "limits.h"
+#include "limit.h"
 
 #define FILE_BYTES 65536
 #define CREDENTIALS 256

@@ -5,7 +5,7 @@
 
 #include "command.h"
 #include "counter.h"
-#include "limits.h"
+#include "limit.h"
 #include "outcome.h"
 
 enum take_form {
@@ -121,6 +121,7 @@ static enum dispatch_status take_values(struct call *call, const struct resp_arg
     struct counter_take *take = &self->take;
     take->count = count;
     take->unit_step = form == TAKE_LAST && count > 1;
+    take->batch = &call->session->host->batch;
     take->done = take_done;
     uint32_t wanted = call->repeat;
     while (wanted > 0) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "limits.h"
+#include "limit.h"
 #include "objectid.h"
 #include "oid.h"
 #include "uuid.h"

@@ -8,7 +8,7 @@
 #include "command.h"
 #include "config.h"
 #include "counter.h"
-#include "limits.h"
+#include "limit.h"
 #include "outcome.h"
 
 struct order_request;
@@ -412,6 +412,7 @@ enum dispatch_status command_setnx(struct call *call)
 enum dispatch_status command_counter_create(struct call *call)
 {
     struct store_counter counter;
+    bool has_value = false;
     if (!command_name(call, &call->args[2]))
         return DISPATCH_REPLIED;
     counters_how_created(call->dispatch->counters, call->args[2].data, call->args[2].len, &counter);
@@ -422,11 +423,13 @@ enum dispatch_status command_counter_create(struct call *call)
         } options[] = {{"START", &counter.start},
                        {"STEP", &counter.step},
                        {"MAX", &counter.max},
-                       {"CACHE", &counter.cache}};
+                       {"CACHE", &counter.cache},
+                       {"VALUE", &counter.value}};
         size_t option = 0;
-        while (option < 4 && !command_arg_is(&call->args[i], options[option].word))
+        while (option < 5 && !command_arg_is(&call->args[i], options[option].word))
             option++;
-        if (option == 4 || i + 1 == call->argc)
+        has_value = has_value || option == 4;
+        if (option == 5 || i + 1 == call->argc)
             return command_syntax_error(call);
         if (!command_integer(call, &call->args[i + 1], options[option].value))
             return DISPATCH_REPLIED;
@@ -434,7 +437,10 @@ enum dispatch_status command_counter_create(struct call *call)
     const char *why = store_counter_check(&counter);
     if (why != NULL)
         return command_error(call, ERROR_ERR, "%s", why);
-    counter.value = counter.start - counter.step;
+    if (!has_value)
+        counter.value = counter.start - counter.step;
+    if (counter.value < counter.start - counter.step || counter.value > counter.max)
+        return command_error(call, ERROR_ERR, "VALUE must be START - STEP to MAX");
     struct order_request *self = order_create(call, &call->args[2], 1, STORE_CREATE);
     if (self == NULL)
         return DISPATCH_REPLIED;

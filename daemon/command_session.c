@@ -4,7 +4,7 @@
 
 #include "auth.h"
 #include "command.h"
-#include "limits.h"
+#include "limit.h"
 
 void session_init(struct session *session, const struct dispatch *dispatch,
                   struct request_host *host, uint64_t id)

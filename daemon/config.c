@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "limits.h"
+#include "limit.h"
 #include "log.h"
 #include "name.h"
 #include "quantity.h"

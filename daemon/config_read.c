@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "limits.h"
+#include "limit.h"
 #include "name.h"
 
 #define FILE_BYTES 1048576

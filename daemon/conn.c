@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "limits.h"
+#include "limit.h"
 #include "log.h"
 #include "outcome.h"
 #include "server.h"
@@ -307,6 +307,7 @@ static void end_turn(struct conn *conn)
         resume(conn);
         conn_send(conn);
     }
+    loop_submit_soon(conn->loop);
     keep_budget(conn);
     bool idle = conn->line == NULL && conn->out.len == 0 && !conn->session.replaying;
     bool over = conn->closing || (conn->eof && !conn->held) || conn->loop->stopping;

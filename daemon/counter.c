@@ -245,7 +245,10 @@ enum counter_status counter_take(struct counters *counters, struct clock_now now
         flush = counter_flush_due(counters, counter);
     pthread_mutex_unlock(&shard->lock);
     submit_all(counters, evicted);
-    counter_flush_submit(counters, flush);
+    if (take->batch != NULL && flush != NULL)
+        store_batch_add(take->batch, &flush->op);
+    else
+        counter_flush_submit(counters, flush);
     return status;
 }
 

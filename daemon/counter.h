@@ -49,14 +49,16 @@ struct counter_take {
     struct counter_take *next; /* this and the next two: counter.c's */
     struct counter_flush *flush;
     struct counter_shard *shard;
-    int64_t count;         /* in: values wanted by each reply, 1 .. LIMIT_COUNTER_RANGE */
-    uint32_t repeat;       /* in: replies that want so many, 1 .. LIMIT_RUN */
-    bool unit_step;        /* in: refused unless the counter's STEP is 1 */
-    uint32_t served;       /* out: so many replies got values, from the first on */
-    enum error_word error; /* out: what the others got; NONE if all were served */
-    int64_t first;         /* out: first value of the first reply */
-    int64_t step;          /* out: reply i has first + (i * count + 0 .. count - 1) * step */
-    char *text;            /* out: why, where `error` is set; NULL or from malloc, caller frees */
+    int64_t count;             /* in: values wanted by each reply, 1 .. LIMIT_COUNTER_RANGE */
+    uint32_t repeat;           /* in: replies that want so many, 1 .. LIMIT_RUN */
+    struct store_batch *batch; /* in: where a flush that this take opens is gathered, for the caller
+                                * to submit soon; NULL: it is submitted at once */
+    bool unit_step;            /* in: refused unless the counter's STEP is 1 */
+    uint32_t served;           /* out: so many replies got values, from the first on */
+    enum error_word error;     /* out: what the others got; NONE if all were served */
+    int64_t first;             /* out: first value of the first reply */
+    int64_t step;              /* out: reply i has first + (i * count + 0 .. count - 1) * step */
+    char *text; /* out: why, where `error` is set; NULL or from malloc, caller frees */
     void (*done)(struct counter_take *take); /* on a worker thread; may free the take */
 };
 

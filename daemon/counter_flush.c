@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "limits.h"
+#include "limit.h"
 
 /* What is to be done once the lock is released. */
 struct due {

@@ -6,7 +6,7 @@
 
 #include "auth.h"
 #include "command.h"
-#include "limits.h"
+#include "limit.h"
 #include "name.h"
 
 const struct command command_table[COMMAND_IDS] = {

@@ -152,6 +152,25 @@ static void wake_cb(evutil_socket_t fd, short what, void *context)
     take_inbox(loop);
 }
 
+/* --- The store --- */
+
+/* Events run in the order in which they became active, so this comes after all sockets that were
+ * ready when the loop last looked. */
+void loop_submit_soon(struct loop *loop)
+{
+    if (loop->submitting || loop->host.batch.first == NULL)
+        return;
+    loop->submitting = true;
+    event_active(&loop->submit_event, EV_TIMEOUT, 0);
+}
+
+static void submit_cb(evutil_socket_t fd, short what, void *context)
+{
+    struct loop *loop = context;
+    loop->submitting = false;
+    store_worker_submit_batch(loop->server->dispatch->worker, &loop->host.batch);
+}
+
 /* --- Time --- */
 
 void loop_park(struct loop *loop, struct request *request)
@@ -228,6 +247,7 @@ static void *run(void *context)
 {
     struct loop *loop = context;
     event_base_dispatch(loop->base);
+    submit_cb(-1, 0, loop);
     /* Requests that were given up while their commits were under way come in until the store worker
      * has ended; they are freed in loop_join. */
     return NULL;
@@ -249,6 +269,7 @@ static int prepare(struct loop *loop)
         return -1;
     event_assign(&loop->wake_event, loop->base, loop->wake_fd, EV_READ | EV_PERSIST, wake_cb, loop);
     event_assign(&loop->tick_event, loop->base, -1, 0, tick_cb, loop);
+    event_assign(&loop->submit_event, loop->base, -1, 0, submit_cb, loop);
     event_assign(&loop->sweep_event, loop->base, -1, EV_PERSIST, sweep_cb, loop);
     if (event_add(&loop->wake_event, NULL) < 0 || event_add(&loop->sweep_event, &sweep_tick) < 0)
         return -1;

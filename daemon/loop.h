@@ -44,8 +44,9 @@ struct loop {
     int wake_fd;
 
     /* The loop thread's own from here on. */
-    struct event wake_event, tick_event, sweep_event;
+    struct event wake_event, tick_event, sweep_event, submit_event;
     bool ticking;
+    bool submitting; /* submit_event is due */
     bool stopping;
     int64_t stop_by_ms;
     struct clock_now now;                  /* read at the start of each turn */
@@ -76,6 +77,9 @@ void loop_park(struct loop *loop, struct request *request);
 void loop_unpark(struct loop *loop, struct request *request);
 /* Requests are waiting: look at their deadlines from now on. */
 void loop_need_tick(struct loop *loop);
+/* Something may have been gathered for the store: submit it when the sockets that are ready now
+ * have had their turns, so that their requests share a commit. */
+void loop_submit_soon(struct loop *loop);
 /* A connection has gone: where the loop is stopping and it was the last, end. */
 void loop_end_if_done(struct loop *loop);
 

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "limits.h"
+#include "limit.h"
 
 /* Read one character of more than one byte at bytes[0..len). Returns how many bytes it has, or 0
  * where it is not well-formed (Unicode 15, table 3-7). */

@@ -10,6 +10,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "errors.h"
+#include "store_worker.h"
 
 struct request;
 struct session;
@@ -18,6 +19,8 @@ struct session;
 struct request_host {
     /* Any thread: the reply can be written. */
     void (*completed)(struct request_host *host, struct request *request);
+    /* What its connections ask of the store in one turn; the loop submits it when the turn ends. */
+    struct store_batch batch;
 };
 
 enum request_cancel {

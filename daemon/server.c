@@ -12,7 +12,7 @@
 
 #include "config.h"
 #include "conn.h"
-#include "limits.h"
+#include "limit.h"
 #include "log.h"
 #include "loop.h"
 

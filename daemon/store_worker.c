@@ -193,14 +193,23 @@ int store_worker_create(struct store *store, size_t batch, struct store_worker *
 
 void store_worker_submit(struct store_worker *worker, struct store_op *op)
 {
-    op->next = NULL;
+    struct store_batch batch = {0};
+    store_batch_add(&batch, op);
+    store_worker_submit_batch(worker, &batch);
+}
+
+void store_worker_submit_batch(struct store_worker *worker, struct store_batch *batch)
+{
+    if (batch->first == NULL)
+        return;
     pthread_mutex_lock(&worker->mutex);
     if (worker->first == NULL)
-        worker->first = op;
+        worker->first = batch->first;
     else
-        worker->last->next = op;
-    worker->last = op;
-    worker->stats.queued++;
+        worker->last->next = batch->first;
+    worker->last = batch->last;
+    worker->stats.queued += batch->count;
+    *batch = (struct store_batch){0};
     if (worker->waiting > worker->signals) {
         worker->signals++;
         pthread_cond_signal(&worker->wake);

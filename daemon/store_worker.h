@@ -10,6 +10,23 @@
 
 struct store_worker;
 
+/* Ops gathered by one thread, to be submitted together: one lock, one wakeup, one commit. Zeroed:
+ * none yet. */
+struct store_batch {
+    struct store_op *first, *last;
+    size_t count;
+};
+static inline void store_batch_add(struct store_batch *batch, struct store_op *op)
+{
+    op->next = NULL;
+    if (batch->first == NULL)
+        batch->first = op;
+    else
+        batch->last->next = op;
+    batch->last = op;
+    batch->count++;
+}
+
 struct store_worker_stats {
     uint64_t commits;
     uint64_t ops;
@@ -26,6 +43,9 @@ int store_worker_create(struct store *store, size_t batch, struct store_worker *
 
 /* Any thread. The op's `done` is called on a worker thread, or `close` drops it. */
 void store_worker_submit(struct store_worker *worker, struct store_op *op);
+
+/* Submits what was gathered, in order, and leaves the batch empty. Any thread. */
+void store_worker_submit_batch(struct store_worker *worker, struct store_batch *batch);
 
 /* Take an op back that no commit has picked up yet: true, and neither close nor done is called;
  * false: it is (or was) in a commit, and `done` comes or came. Any thread. */

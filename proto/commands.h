@@ -48,9 +48,9 @@ enum command_flag {
                 "OK, or null where it exists")                                                     \
     COMMAND_ROW(setnx, "SETNX", "", 2, 2, COMMAND_WRITE | COMMAND_ORDERED, "name value",           \
                 "As SET name value NX", "integer: 1 created, 0 it exists")                         \
-    COMMAND_ROW(counter_create, "COUNTER", "CREATE", 1, 9, COMMAND_WRITE | COMMAND_ORDERED,        \
-                "name [START n] [STEP n] [MAX n] [CACHE n]", "Create a counter with options",      \
-                "OK")                                                                              \
+    COMMAND_ROW(counter_create, "COUNTER", "CREATE", 1, 11, COMMAND_WRITE | COMMAND_ORDERED,       \
+                "name [START n] [STEP n] [MAX n] [CACHE n] [VALUE n]",                             \
+                "Create a counter with options", "OK")                                             \
     COMMAND_ROW(counter_info, "COUNTER", "INFO", 1, 1, COMMAND_READ | COMMAND_ORDERED, "name",     \
                 "Value and options of a counter", "map of field and value")                        \
     COMMAND_ROW(counter_list, "COUNTER", "LIST", 0, 6, COMMAND_READ | COMMAND_ORDERED,             \

@@ -1,4 +1,4 @@
-"""proto/protocol.md says what commands.h, errors.h and limits.h say, and so does the daemon."""
+"""proto/protocol.md says what commands.h, errors.h and limit.h say, and so does the daemon."""
 
 import re
 
@@ -59,7 +59,7 @@ def test_error_words():
 
 def test_limits():
     documented = [tuple(row) for row in table("| limit | value | what it bounds |")]
-    found = re.findall(r"#define (LIMIT_\w+) (\d+) +/\* (.*) \*/", read("limits.h"))
+    found = re.findall(r"#define (LIMIT_\w+) (\d+) +/\* (.*) \*/", read("limit.h"))
     assert len(found) > 10
     assert documented == [(f"`{name}`", value, what) for name, value, what in found]
 
@@ -79,6 +79,6 @@ def test_help_and_docs_tell_the_same(client):
     assert told == rows
 
 
-@pytest.mark.parametrize("header", ["commands.h", "errors.h", "limits.h"])
+@pytest.mark.parametrize("header", ["commands.h", "errors.h", "limit.h"])
 def test_document_names_what_it_is_checked_against(header):
     assert header in read("protocol.md")

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "fuzz_check.h"
-#include "limits.h"
+#include "limit.h"
 #include "resp.h"
 
 /* The prefixes of one input cost the square of its length. */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "limits.h"
+#include "limit.h"
 #include "name.h"
 
 #define UTF8 "a name must be valid UTF-8"

@@ -1,7 +1,7 @@
 /* Sizes that a client controls, and the bounds that hold whatever the configuration says.
  * Settings that an operator may change stand in daemon/config.h; none may exceed these. */
-#ifndef IDMINT_LIMITS_H
-#define IDMINT_LIMITS_H
+#ifndef IDMINT_LIMIT_H
+#define IDMINT_LIMIT_H
 
 #define LIMIT_NAME_BYTES 255          /* a counter's name, UTF-8 */
 #define LIMIT_INLINE_BYTES 4096       /* a command typed as a plain line, without its end of line */
