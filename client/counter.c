@@ -89,10 +89,11 @@ int idmint_counter_create(struct idmint *handle, const char *name, unsigned set,
     } rows[] = {{IDMINT_START, "START", from->start},
                 {IDMINT_STEP, "STEP", from->step},
                 {IDMINT_MAX, "MAX", from->max},
-                {IDMINT_CACHE, "CACHE", from->cache}};
+                {IDMINT_CACHE, "CACHE", from->cache},
+                {IDMINT_VALUE, "VALUE", from->value}};
     const size_t row_count = sizeof(rows) / sizeof(rows[0]);
-    char digits[4][CALL_DIGITS];
-    struct resp_arg args[3 + 2 * 4] = {{"COUNTER", 7}, {"CREATE", 6}};
+    char digits[5][CALL_DIGITS];
+    struct resp_arg args[3 + 2 * 5] = {{"COUNTER", 7}, {"CREATE", 6}};
     struct idmint_result result;
     size_t argc = 3;
     int outcome = enter_named(handle, name);

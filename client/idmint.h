@@ -196,9 +196,10 @@ enum idmint_counter_option {
     IDMINT_STEP = 2,
     IDMINT_MAX = 4,
     IDMINT_CACHE = 8,
+    IDMINT_VALUE = 16, /* begin after `value`, start - step .. max; else it begins at start */
 };
 
-/* Make a counter. `set`: which of start, step, max and cache of `options` count (enum
+/* Make a counter. `set`: which of start, step, max, cache and value of `options` count (enum
  * idmint_counter_option, or-ed); the rest are the daemon's defaults. options may be NULL if none.
  */
 IDMINT_CHECKED int idmint_counter_create(struct idmint *handle, const char *name, unsigned set,

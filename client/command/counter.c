@@ -100,7 +100,8 @@ static int run_create(struct command_context *context)
     } rows[] = {{"start", IDMINT_START, INT64_MIN, &counter.start},
                 {"step", IDMINT_STEP, 1, &counter.step},
                 {"max", IDMINT_MAX, INT64_MIN, &counter.max},
-                {"cache", IDMINT_CACHE, 1, &counter.cache}};
+                {"cache", IDMINT_CACHE, 1, &counter.cache},
+                {"value", IDMINT_VALUE, INT64_MIN, &counter.value}};
     unsigned set = 0;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -198,6 +199,7 @@ static const struct command_option create_options[] = {
     {"step", "N", "from one value to the next"},
     {"max", "N", "the last value that may be issued"},
     {"cache", "N", "reserve N values ahead: faster, but a crash skips what was reserved"},
+    {"value", "N", "the last value issued before: it goes on after that"},
     {NULL, NULL, NULL},
 };
 static const struct command_option list_options[] = {

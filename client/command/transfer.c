@@ -103,29 +103,17 @@ static const char *parse_row(const char *text, size_t len, struct idmint_counter
     return why;
 }
 
-/* Make the counter so that it goes on after `value` from its first moment: by starting it one step
- * later. Making it first and raising it then would leave it, for a while or for good, where it
- * issues old values. Only where that start would pass MAX (the counter is used up) are two commands
- * needed, of which the first leaves at most `value` itself to be issued. */
+/* A counter without a start of its own may begin below 1. */
 static int create_at(struct idmint *handle, const struct idmint_counter *counter, unsigned set)
 {
     struct idmint_counter made = *counter;
     const int64_t step = set & IDMINT_STEP ? counter->step : 1;
-    const int64_t max = set & IDMINT_MAX ? counter->max : (INT64_C(1) << 53) - 1;
-    int outcome;
 
-    set |= IDMINT_START;
-    if (counter->value <= max && max - step >= counter->value &&
-        counter->value <= INT64_MAX - step) {
+    if (!(set & IDMINT_START) && counter->value < 1 - step) {
+        set |= IDMINT_START;
         made.start = counter->value + step;
-        return idmint_counter_create(handle, counter->name, set, &made);
     }
-    made.start = counter->value;
-    outcome = idmint_counter_create(handle, counter->name, set, &made);
-    if (outcome == IDMINT_OK) {
-        outcome = idmint_counter_raise(handle, counter->name, counter->value, NULL);
-    }
-    return outcome;
+    return idmint_counter_create(handle, counter->name, set | IDMINT_VALUE, &made);
 }
 
 static enum imported import_row(struct command_context *context, struct import *import,
@@ -218,8 +206,7 @@ const struct command transfer_commands[] = {
      0, 0, false, export_options, run_export},
     {"counter", "import", "[FILE]", "Read such lines and bring counters forward",
      "Forward only: a counter that is missing is made, with its options, to go on after \"value\"\n"
-     "(its start is then the value that comes next); one that exists keeps its options and is\n"
-     "raised where it is behind. Only name and value are needed. Lines that fail are named on\n"
+     "one that exists keeps its options and is raised where it is behind. Only name and value are needed. Lines that fail are named on\n"
      "stderr, the others are done; the exit status is the first failure's. Where the server can\n"
      "not be reached any more it stops. Repeating is safe.",
      0, 1, false, NULL, run_import},

@@ -181,7 +181,7 @@ def test_export_import(run, tmp_path):
 
 def test_import_into_another_daemon(run, daemon, tmp_path):
     run("next", "a", "41")
-    run("counter", "create", "fresh", "--start", "100")
+    run("counter", "create", "fresh", "--start", "100", "--max", "200")
     exported = "\n".join(run("counter", "export"))
     (tmp_path / "other").mkdir()
     other = Daemon(tmp_path / "other").start()
@@ -190,6 +190,11 @@ def test_import_into_another_daemon(run, daemon, tmp_path):
     ]
     assert idmint("next", "a", address=other.address) == ["42"]
     assert idmint("next", "fresh", address=other.address) == ["100"]
+    # An import says the same when it is exported again, but for what was issued since.
+    again = [json.loads(line) for line in idmint("counter", "export", address=other.address)]
+    assert again == [
+        json.loads(line) | {"value": value} for line, value in zip(exported.splitlines(), (42, 100))
+    ]
     other.stop()
 
 
