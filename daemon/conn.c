@@ -158,7 +158,6 @@ static void keep_budget(struct conn *conn)
 static void enqueue(struct conn *conn, struct request *request)
 {
     request->session = &conn->session;
-    request->host = &conn->loop->host;
     request->next = NULL;
     request->completed = false;
     request->deadline_ms = conn->loop->now.boot_ms + config_of(conn)->limits.request_ms;

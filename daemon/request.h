@@ -43,7 +43,7 @@ struct request {
     const struct request_kind *kind;
     struct request *next;   /* in its connection's line */
     struct request *handed; /* in its host's inbox, or among those that wait for time */
-    struct request_host *host;
+    struct request_host *host; /* set before a worker may know of it; NULL if only polled */
     struct session *session; /* NULL: given up; free it when it completes */
     int64_t deadline_ms;     /* BOOTTIME */
     uint32_t replies;        /* how many it stands for */
