@@ -41,15 +41,15 @@ struct request_kind {
 
 struct request {
     const struct request_kind *kind;
-    struct request *next;   /* in its connection's line */
-    struct request *handed; /* in its host's inbox, or among those that wait for time */
+    struct request *next;      /* in its connection's line */
+    struct request *handed;    /* in its host's inbox, or among those that wait for time */
     struct request_host *host; /* set before a worker may know of it; NULL if only polled */
-    struct session *session; /* NULL: given up; free it when it completes */
-    int64_t deadline_ms;     /* BOOTTIME */
-    uint32_t replies;        /* how many it stands for */
-    bool completed;          /* set by the loop thread */
-    bool reads;              /* takes nothing whatever happens: TRYAGAIN instead of UNCERTAIN */
-    struct buffer after;     /* replies that come after it and were there first */
+    struct session *session;   /* NULL: given up; free it when it completes */
+    int64_t deadline_ms;       /* BOOTTIME */
+    uint32_t replies;          /* how many it stands for */
+    bool completed;            /* set by the loop thread */
+    bool reads;                /* takes nothing whatever happens: TRYAGAIN instead of UNCERTAIN */
+    struct buffer after;       /* replies that come after it and were there first */
 };
 
 #endif
