@@ -6,6 +6,7 @@ ratio: the median over the rounds, and their spread. Absolute numbers depend on 
 of one run do so less. Everything listens on loopback and is ended at the end.
 """
 import argparse
+import json
 import statistics
 import subprocess
 import sys
@@ -42,10 +43,12 @@ class Table:
               f"{ratio:7.2f} {min(ratios):5.2f} ..{max(ratios):5.2f} {reach:6.2f}"
               f"{'' if ok else '  not reached'}", flush=True)
 
-    def bound(self, name, value, unit, reach, at_most):
+    def bound(self, name, values, unit, reach, at_most):
+        value = statistics.median(values)
         ok = value <= reach if at_most else value >= reach
         self.missed += not ok
-        print(f"{name:52} {value:12,.1f} {unit:>20} {'<=' if at_most else '>='} {reach:,}"
+        print(f"{name:52} {value:12,.1f} {unit:>20} {min(values):12,.1f} ..{max(values):,.1f}"
+              f" {'<=' if at_most else '>='} {reach:,}"
               f"{'' if ok else '  not reached'}", flush=True)
 
 
@@ -81,16 +84,18 @@ def speed(table, args, folder):
 
 
 def ids(table, args, folder):
-    with Idmintd(args.idmintd, folder) as mint:
-        for name, how in (("range", "expanded from OID RANGE"), ("text", "decoded from OID 1000")):
-            rates = []
-            for _ in range(args.rounds):
-                out = subprocess.run([args.idmint, "--addr", f"127.0.0.1:{mint.port}", "bench",
-                                      f"oid-{name}", "--seconds", "3", "--raw"],
+    """A daemon of its own each time: one that was drawn from has used up its lead on the clock, and
+    can only give what the format holds in a second, 16,777,216."""
+    for name, how in (("range", "expanded from OID RANGE"), ("text", "decoded from OID 1000")):
+        rates = []
+        for _ in range(args.rounds):
+            with Idmintd(args.idmintd, folder) as mint:
+                out = subprocess.run([args.idmint, "--addr", f"127.0.0.1:{mint.port}", "--json",
+                                      "bench", name, "--seconds", "3", "--connections", "1"],
                                      check=True, capture_output=True, text=True).stdout
-                rates.append(float(out.split()[-1]))
-            table.bound(f"ObjectIds over one connection, {how}", statistics.median(rates) / 1e6,
-                        "million a second", 16.7, at_most=False)
+            rates.append(json.loads(out)["values_per_second"] / 1e6)
+        table.bound(f"ObjectIds over one connection, {how}", rates, "million a second", 16.7,
+                    at_most=False)
 
 
 def memory(table, args, folder):
@@ -100,7 +105,7 @@ def memory(table, args, folder):
         before = resident_bytes(mint.process.pid)
         with mint.idle_connections(count):
             held = resident_bytes(mint.process.pid) - before
-        table.bound(f"memory of an idle connection ({count:,} of them)", held / count, "bytes", 4096,
+        table.bound(f"memory of an idle connection ({count:,} of them)", [held / count], "bytes", 4096,
                     at_most=True)
     with Idmintd(args.idmintd, folder, "--set", "counters.in_memory=2000000") as mint:
         count, name_bytes = 1_000_000, len("counter:0000000")
@@ -108,7 +113,7 @@ def memory(table, args, folder):
         mint.make_counters(count)
         held = resident_bytes(mint.process.pid) - before
         table.bound(f"memory of a counter, less its name ({count:,} of them)",
-                    held / count - name_bytes, "bytes", 150, at_most=True)
+                    [held / count - name_bytes], "bytes", 150, at_most=True)
 
 
 def main():
