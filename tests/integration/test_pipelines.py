@@ -122,6 +122,14 @@ def test_half_close_within_a_command(client):
     client.expect_end()
 
 
+def test_nothing_behind_quit_is_carried_out(daemon):
+    with Client(daemon.address) as client, Client(daemon.address) as other:
+        client.send(encode("INCR", "before") + b"QUIT\r\n" + encode("INCR", "behind"))
+        assert client.replies(2) == [1, b"OK"]
+        client.expect_end()
+        assert other.call("EXISTS", "before", "behind") == 1
+
+
 PORTIONS = (
     encode("INCR", "portions")
     + b"PING\r\n"
