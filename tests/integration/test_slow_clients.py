@@ -141,3 +141,26 @@ def test_batch_of_many_big_replies(start_daemon):
             last = ids[-1]
             assert daemon.rss_bytes() < rss_most
         assert client.reply() == 1
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        encode("MULTI") + encode("ECHO", b"x" * 60000) * 4,
+        b"*5\r\n$6\r\nEXISTS\r\n" + b"$60000\r\n%s\r\n" % (b"x" * 60000) * 3,
+    ],
+    ids=["an open batch", "half a command"],
+)
+def test_what_is_sent_and_not_carried_out_is_bounded(held, start_daemon):
+    daemon = start_daemon(settings={"limits.buffers": "4MiB"}, store="memory:")
+    with contextlib.ExitStack() as stack:
+        other = stack.enter_context(Client(daemon.address))
+        clients = [stack.enter_context(Client(daemon.address)) for _ in range(60)]
+        for client in clients:
+            send_until_dropped(client, held).join()
+            assert int(other.info("clients")["buffer_bytes"]) < 8 * MIB
+        daemon.log.wait(r"all buffers together reach limits.buffers; closing it")
+        assert other.call("INCR", "served") == 1
+        wait_until(
+            lambda: int(other.info("clients")["connected_clients"]) < len(clients), "some to go"
+        )
