@@ -514,10 +514,15 @@ void conn_destroy(struct conn *conn)
     else
         loop->conns = conn->next;
     atomic_fetch_sub(&loop->server->buffer_bytes, conn->counted);
-    close(conn->fd);
     buffer_finish(&conn->in);
     buffer_finish(&conn->out);
     session_finish(&conn->session);
-    free(conn);
+    loop_bury_soon(loop, conn);
     loop_end_if_done(loop);
+}
+
+void conn_bury(struct conn *conn)
+{
+    close(conn->fd);
+    free(conn);
 }

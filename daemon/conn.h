@@ -49,8 +49,9 @@ struct conn {
 
 /* Takes over the socket; NULL (and the socket closed): no memory. */
 struct conn *conn_open(struct loop *loop, int fd, const char *address);
-/* Close, and give up what is in flight. */
+/* Give up what is in flight; closed and freed (conn_bury) when the loop's next turn comes. */
 void conn_destroy(struct conn *conn);
+void conn_bury(struct conn *conn);
 
 /* The first request(s) of the line may have completed: reply, carry on, end the turn. The
  * connection may be gone afterwards. */

@@ -231,6 +231,25 @@ static void tick_cb(evutil_socket_t fd, short what, void *context)
     loop_end_if_done(loop);
 }
 
+void loop_bury_soon(struct loop *loop, struct conn *conn)
+{
+    static const struct timeval next_turn = {0};
+    if (loop->dead == NULL)
+        event_add(&loop->bury_event, &next_turn);
+    conn->next = loop->dead;
+    loop->dead = conn;
+}
+
+static void bury_cb(evutil_socket_t fd, short what, void *context)
+{
+    struct loop *loop = context;
+    while (loop->dead != NULL) {
+        struct conn *conn = loop->dead;
+        loop->dead = conn->next;
+        conn_bury(conn);
+    }
+}
+
 static void sweep_cb(evutil_socket_t fd, short what, void *context)
 {
     struct loop *loop = context;
@@ -248,6 +267,7 @@ static void *run(void *context)
     struct loop *loop = context;
     event_base_dispatch(loop->base);
     submit_cb(-1, 0, loop);
+    bury_cb(-1, 0, loop);
     /* Requests that were given up while their commits were under way come in until the store worker
      * has ended; they are freed in loop_join. */
     return NULL;
@@ -270,6 +290,7 @@ static int prepare(struct loop *loop)
     event_assign(&loop->wake_event, loop->base, loop->wake_fd, EV_READ | EV_PERSIST, wake_cb, loop);
     event_assign(&loop->tick_event, loop->base, -1, 0, tick_cb, loop);
     event_assign(&loop->submit_event, loop->base, -1, 0, submit_cb, loop);
+    event_assign(&loop->bury_event, loop->base, -1, 0, bury_cb, loop);
     event_assign(&loop->sweep_event, loop->base, -1, EV_PERSIST, sweep_cb, loop);
     if (event_add(&loop->wake_event, NULL) < 0 || event_add(&loop->sweep_event, &sweep_tick) < 0)
         return -1;

@@ -44,7 +44,7 @@ struct loop {
     int wake_fd;
 
     /* The loop thread's own from here on. */
-    struct event wake_event, tick_event, sweep_event, submit_event;
+    struct event wake_event, tick_event, sweep_event, submit_event, bury_event;
     bool ticking;
     bool submitting; /* submit_event is due */
     bool stopping;
@@ -54,6 +54,7 @@ struct loop {
     struct buffer out;                     /* replies of the connection whose turn it is */
     struct conn *conns;                    /* all of them */
     struct conn *waiting;                  /* those with requests in their line */
+    struct conn *dead;                     /* by `next`: whose sockets are to be closed */
     struct request *parked, **parked_tail; /* requests that wait for time to pass */
 
     /* Written by the loop thread, read by others. */
@@ -80,6 +81,9 @@ void loop_need_tick(struct loop *loop);
 /* Something may have been gathered for the store: submit it when the sockets that are ready now
  * have had their turns, so that their requests share a commit. */
 void loop_submit_soon(struct loop *loop);
+/* libevent tells the kernel of a removed event when it next waits. The socket stays open until
+ * then: once it is closed its number may be another thread's. */
+void loop_bury_soon(struct loop *loop, struct conn *conn);
 /* A connection has gone: where the loop is stopping and it was the last, end. */
 void loop_end_if_done(struct loop *loop);
 
