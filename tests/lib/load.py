@@ -196,6 +196,7 @@ class Load:
         self.stopping = threading.Event()
         self.changed = threading.Condition()
         self.told = 0
+        self.live = threads
         self.errors = []
         self.faults = []  # what is no outcome that the contract knows
         self.threads = [
@@ -216,8 +217,11 @@ class Load:
         """Until so many more operations have been answered."""
         with self.changed:
             until = self.told + told
-            ended = self.changed.wait_for(lambda: self.told >= until or self.faults, DEADLINE_S)
-            assert ended and not self.faults, self.faults or "the load does not get on"
+            self.changed.wait_for(
+                lambda: self.told >= until or self.faults or self.live == 0, DEADLINE_S
+            )
+            assert not self.faults, self.faults
+            assert self.told >= until, "the daemon is gone" if self.live == 0 else "no replies"
 
     def join(self):
         for thread in self.threads:
@@ -240,6 +244,9 @@ class Load:
         for connection in connections:
             connection.close()
             self.errors += connection.errors
+        with self.changed:
+            self.live -= 1
+            self.changed.notify_all()
 
     def _round(self, rng, connections):
         """Sends on all connections, then reads from all of them."""
