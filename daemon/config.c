@@ -20,6 +20,8 @@ enum kind {
     KIND_OCTAL = QUANTITY_OCTAL,
     KIND_FLAG,
     KIND_LEVEL,
+    KIND_RETURNS,
+    KIND_TYPE,
     KIND_TEXT, /* never empty */
     KIND_PATH, /* empty: NULL */
 };
@@ -52,9 +54,33 @@ static const struct row rows[] = {
      "Permissions of a Unix socket", false, false},
 
     {"store", "uri", KIND_TEXT, AT(store.uri), "sqlite:/var/lib/idmint/idmint.db", 0, 0,
-     "sqlite:PATH or memory:", "Where counters and the ObjectId high water are kept", false, true},
+     "sqlite:PATH, mongodb://..., mongodb+srv://... or memory:",
+     "Where counters and the ObjectId high water are kept", false, true},
     {"store", "batch", KIND_COUNT, AT(store.batch), "4096", 1, 65536, "operations",
      "The most operations in one commit", false, false},
+
+    {"mongo", "password_file", KIND_PATH, AT(mongo.password_file), "", 0, 0, "path; empty: none",
+     "The password for the user that the URI names", false, false},
+    {"mongo", "database", KIND_TEXT, AT(mongo.place.database), "idmint", 0, 0, "name",
+     "The database whose documents are the counters", false, false},
+    {"mongo", "collection", KIND_TEXT, AT(mongo.place.collection), "counters", 0, 0, "name",
+     "The collection in it", false, false},
+    {"mongo", "key", KIND_TEXT, AT(mongo.place.key), "_id", 0, 0, "field",
+     "The field that holds a counter's name", false, false},
+    {"mongo", "field", KIND_TEXT, AT(mongo.place.field), "seq", 0, 0, "field",
+     "The field that holds its value", false, false},
+    {"mongo", "returns", KIND_RETURNS, AT(mongo.place.returns), "after", 0, 0, "after or before",
+     "Whether documents hold the value issued last (after) or the next one (before)", false, false},
+    {"mongo", "type", KIND_TYPE, AT(mongo.place.type), "keep", 0, 0, "keep or int64",
+     "Whether a value keeps its number type until it must grow", false, false},
+    {"mongo", "create_index", KIND_FLAG, AT(mongo.create_index), "no", 0, 0, UNIT_FLAG,
+     "Whether to make the unique index that a key other than _id needs", false, false},
+    {"mongo", "state_database", KIND_TEXT, AT(mongo.state_database), "idmint", 0, 0, "name",
+     "The database for what idmint keeps for itself, in its collection idmint_state", false, false},
+    {"mongo", "issuer", KIND_TEXT, AT(mongo.issuer), "main", 0, 0, "name",
+     "Daemons of one name share one order of ObjectIds", false, false},
+    {"mongo", "connections", KIND_COUNT, AT(mongo.connections), "16", 1, 1024, "connections",
+     "Operations under way at a time", false, false},
 
     {"oid", "lead", KIND_DURATION, AT(oid.lead_ms), "2s", 1000, HOUR_MS, UNIT_DURATION,
      "How far ids may run ahead of the clock", false, false},
@@ -120,11 +146,44 @@ static const struct {
 };
 #define OVERRIDES (sizeof(overrides) / sizeof(overrides[0]))
 
+/* What it may override of [mongo], and what is its own. */
+static const struct {
+    const char *key;
+    size_t offset;
+} places[] = {
+    {"database", offsetof(struct config_counter, place.database)},
+    {"collection", offsetof(struct config_counter, place.collection)},
+    {"key", offsetof(struct config_counter, place.key)},
+    {"field", offsetof(struct config_counter, place.field)},
+    {"returns", offsetof(struct config_counter, place.returns)},
+    {"type", offsetof(struct config_counter, place.type)},
+    {"match", offsetof(struct config_counter, match)},
+};
+#define PLACES (sizeof(places) / sizeof(places[0]))
+
+static const struct row match_row = {.section = "counter",
+                                     .key = "match",
+                                     .kind = KIND_TEXT,
+                                     .unit = "extended JSON",
+                                     .summary = "Finds the document"};
+
 static const char *const levels[] = {
     [LOG_ERROR] = "error", [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice",
     [LOG_INFO] = "info",   [LOG_DEBUG] = "debug",
 };
-#define LEVELS (sizeof(levels) / sizeof(levels[0]))
+static const char *const returns[] = {[CONFIG_AFTER] = "after", [CONFIG_BEFORE] = "before"};
+static const char *const types[] = {[CONFIG_KEEP] = "keep", [CONFIG_INT64] = "int64"};
+
+/* Kinds whose values are words, each with its number. */
+static const struct {
+    const char *const *words;
+    size_t first, end;
+    const char *wrong;
+} words[] = {
+    [KIND_LEVEL] = {levels, LOG_ERROR, sizeof(levels) / sizeof(levels[0]), "no such level"},
+    [KIND_RETURNS] = {returns, 0, 2, "neither after nor before"},
+    [KIND_TYPE] = {types, 0, 2, "neither keep nor int64"},
+};
 
 /* A value as read, before it is put in its place. */
 union parsed {
@@ -150,15 +209,15 @@ static const char *parse_number(const struct row *row, const char *value, int64_
     return NULL;
 }
 
-static const char *parse_level(const char *value, int64_t *number)
+static const char *parse_word(enum kind kind, const char *value, int64_t *number)
 {
-    for (size_t i = LOG_ERROR; i < LEVELS; i++) {
-        if (strcmp(levels[i], value) == 0) {
+    for (size_t i = words[kind].first; i < words[kind].end; i++) {
+        if (strcmp(words[kind].words[i], value) == 0) {
             *number = (int64_t)i;
             return NULL;
         }
     }
-    return "no such level";
+    return words[kind].wrong;
 }
 
 static const char *parse_flag(const char *value, bool *flag)
@@ -193,7 +252,9 @@ static const char *parse(const struct row *row, const char *value, union parsed 
     case KIND_FLAG:
         return parse_flag(value, &parsed->flag);
     case KIND_LEVEL:
-        return parse_level(value, &parsed->number);
+    case KIND_RETURNS:
+    case KIND_TYPE:
+        return parse_word(row->kind, value, &parsed->number);
     case KIND_TEXT:
     case KIND_PATH:
         return parse_text(row, value, &parsed->text);
@@ -232,6 +293,15 @@ static const struct row *find_row(const char *section, const char *key)
             return &rows[i];
     }
     return NULL;
+}
+
+/* The row of a key of [counter NAME]. */
+static const struct row *counter_row(const char *key)
+{
+    if (strcmp(key, match_row.key) == 0)
+        return &match_row;
+    const struct row *row = find_row("counters", key);
+    return row ? row : find_row("mongo", key);
 }
 
 static bool section_is_known(const char *section)
@@ -274,22 +344,44 @@ static struct config_counter *add_counter(struct config *config, const char *nam
         return NULL;
     }
     counter->name = copy;
+    counter->place.returns = -1;
+    counter->place.type = -1;
     *place = counter;
     return counter;
 }
 
-static const char *set_counter(struct config *config, const char *name, const struct row *row,
-                               int64_t number)
+static void set_place(struct config_counter *counter, size_t offset, const struct row *row,
+                      union parsed *parsed)
 {
-    size_t i = 0;
+    char *at = (char *)counter + offset;
+    if (!is_text(row)) {
+        *(int64_t *)at = parsed->number;
+        return;
+    }
+    free(*(char **)at);
+    *(char **)at = parsed->text;
+    parsed->text = NULL;
+}
+
+/* Takes the text out of `parsed` where it keeps it. */
+static const char *set_counter(struct config *config, const char *name, const struct row *row,
+                               union parsed *parsed)
+{
+    size_t i = 0, p = 0;
     while (i < OVERRIDES && strcmp(overrides[i].key, row->key) != 0)
         i++;
-    if (i == OVERRIDES)
-        return "unknown key: a counter has start, step, max and cache";
+    while (p < PLACES && strcmp(places[p].key, row->key) != 0)
+        p++;
+    if (i == OVERRIDES && p == PLACES)
+        return "unknown key: [counter NAME] does not have it";
     struct config_counter *counter = add_counter(config, name);
     if (!counter)
         return "out of memory";
-    *(int64_t *)((char *)counter + overrides[i].value) = number;
+    if (p < PLACES) {
+        set_place(counter, places[p].offset, row, parsed);
+        return NULL;
+    }
+    *(int64_t *)((char *)counter + overrides[i].value) = parsed->number;
     *(bool *)((char *)counter + overrides[i].has) = true;
     return NULL;
 }
@@ -327,7 +419,7 @@ int config_set(struct config *config, const char *section, const char *key, cons
 {
     const char *name = counter_name(section);
     const char *reason = name ? name_check(name, strlen(name)) : NULL;
-    const struct row *row = find_row(name ? "counters" : section, key);
+    const struct row *row = name ? counter_row(key) : find_row(section, key);
     if (!name && !section_is_known(section))
         reason = "unknown section";
     else if (!reason && !row)
@@ -340,9 +432,11 @@ int config_set(struct config *config, const char *section, const char *key, cons
     if (reason)
         return refuse(section, key, row, value, source, reason, why, why_bytes);
     if (name)
-        reason = set_counter(config, name, row, parsed.number);
+        reason = set_counter(config, name, row, &parsed);
     else
         put(config, row, &parsed);
+    if (name && is_text(row))
+        free(parsed.text);
     return reason ? refuse(section, key, NULL, value, source, reason, why, why_bytes) : 0;
 }
 
@@ -369,6 +463,10 @@ void config_finish(struct config *config)
     while (config->counter) {
         struct config_counter *counter = config->counter;
         config->counter = counter->next;
+        for (size_t i = 0; i < PLACES; i++) {
+            if (is_text(counter_row(places[i].key)))
+                free(*(char **)((char *)counter + places[i].offset));
+        }
         free(counter->name);
         free(counter);
     }
@@ -387,6 +485,18 @@ void config_counter_create(const struct config *config, const struct config_coun
     /* Below int64 it stays 0: config_check refuses such a counter. */
     if (__builtin_sub_overflow(create->start, create->step, &create->value))
         create->value = 0;
+}
+
+void config_counter_place(const struct config *config, const struct config_counter *counter,
+                          struct config_place *place)
+{
+    *place = config->mongo.place;
+    place->database = counter->place.database ? counter->place.database : place->database;
+    place->collection = counter->place.collection ? counter->place.collection : place->collection;
+    place->key = counter->place.key ? counter->place.key : place->key;
+    place->field = counter->place.field ? counter->place.field : place->field;
+    place->returns = counter->place.returns >= 0 ? counter->place.returns : place->returns;
+    place->type = counter->place.type >= 0 ? counter->place.type : place->type;
 }
 
 bool config_row(size_t index, struct config_row_text *row)
@@ -417,8 +527,8 @@ int config_get(const struct config *config, size_t index, char *value, size_t va
     char number[QUANTITY_TEXT];
     if (row->kind == KIND_FLAG) {
         text = *(const bool *)at ? "yes" : "no";
-    } else if (row->kind == KIND_LEVEL) {
-        text = levels[*(const int64_t *)at];
+    } else if (row->kind == KIND_LEVEL || row->kind == KIND_RETURNS || row->kind == KIND_TYPE) {
+        text = words[row->kind].words[*(const int64_t *)at];
     } else if (is_text(row)) {
         text = *(char *const *)at;
     } else {

@@ -13,10 +13,23 @@ struct store_counter;
 
 #define CONFIG_TEXT_BYTES 4097 /* any value as text, with its NUL */
 
-/* [counter NAME]: how that one counter is created; what is not set is as [counters] says. */
+enum config_returns { CONFIG_AFTER, CONFIG_BEFORE };
+enum config_type { CONFIG_KEEP, CONFIG_INT64 };
+
+/* Where a counter's value stands in MongoDB. */
+struct config_place {
+    char *database, *collection, *key, *field;
+    int64_t returns; /* enum config_returns */
+    int64_t type;    /* enum config_type */
+};
+
+/* [counter NAME]: how that one counter is created, and where it stands in MongoDB; what is not set
+ * is as [counters] and [mongo] say. */
 struct config_counter {
     struct config_counter *next;
     char *name;
+    struct config_place place; /* NULL, -1: not set */
+    char *match;               /* extended JSON that finds its document; NULL: key and name do */
     int64_t start, step, max, cache;
     bool has_start, has_step, has_max, has_cache;
 };
@@ -32,6 +45,14 @@ struct config {
         char *uri;
         int64_t batch; /* operations in one commit */
     } store;
+    struct {
+        char *password_file; /* NULL: the URI has the password, if any */
+        struct config_place place;
+        bool create_index;
+        char *state_database;
+        char *issuer;
+        int64_t connections;
+    } mongo;
     struct {
         int64_t lead_ms, forward_step_ms, forward_settle_ms, window_ms;
     } oid;
@@ -89,8 +110,14 @@ int config_check(const struct config *config, char *why, size_t why_bytes)
 void config_counter_create(const struct config *config, const struct config_counter *counter,
                            struct store_counter *create);
 
+/* Where that counter's value stands: its own settings, else those of [mongo]. The texts stay the
+ * configuration's. */
+void config_counter_place(const struct config *config, const struct config_counter *counter,
+                          struct config_place *place);
+
 /* Each row in turn, for --help, CONFIG GET and the check of conf/idmintd.conf: false past the last.
- * The rows of [counter NAME] are those of [counters] that it may override; they are not listed. */
+ * The rows of [counter NAME] are those of [counters] and [mongo] that it may override, and `match`;
+ * they are not listed. */
 struct config_row_text {
     const char *section, *key, *unit, *summary;
     char range[72];       /* "10ms .. 1h"; "" where the unit says it all */

@@ -434,7 +434,7 @@ static int start(struct app *app, char *why, size_t why_bytes)
     /* Before any thread: signals that come from now on wait until the loop runs. */
     if (start_events(app, why, why_bytes) < 0)
         return -1;
-    if (store_open(config->store.uri, &app->store, why, why_bytes) < 0)
+    if (store_open(config, &app->store, why, why_bytes) < 0)
         return -1;
     if (store_worker_create(app->store, (size_t)config->store.batch, &app->worker) < 0) {
         snprintf(why, why_bytes, "can not start the store's threads");
@@ -496,7 +496,7 @@ static int reset_high_water(const struct config *config, const char *word)
         fputs("idmintd: ids may be issued again by this: say --reset-high-water FORCE\n", stderr);
         return EXIT_FAILURE;
     }
-    if (store_open(config->store.uri, &store, why, sizeof why) < 0) {
+    if (store_open(config, &store, why, sizeof why) < 0) {
         fprintf(stderr, "idmintd: %s\n", why);
         return EXIT_FAILURE;
     }
@@ -521,6 +521,8 @@ static int serve(struct app *app)
             log_line(LOG_NOTICE, "listening on %s", app->server.listeners[i].address);
         log_line(LOG_NOTICE, "idmintd %s ready: store %s %s", IDMINT_VERSION,
                  app->store->backend->scheme, app->store->facts.id);
+        if (app->store->notice[0] != '\0')
+            log_line(LOG_WARNING, "store: %s", app->store->notice);
         notify_send("READY=1");
         event_base_dispatch(app->base);
     }

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct config;
+
 enum store_result {
     STORE_DONE = 0,
     STORE_NOT_DONE = -1,  /* nothing was applied: safe to repeat */
@@ -103,21 +105,24 @@ struct store {
     struct store_facts facts; /* as they were at open */
     unsigned workers;         /* threads that may be in store_commit at once */
     unsigned flights;         /* commits of one counter that may be under way at once */
+    size_t batch_max;         /* operations in one commit at most; 0: any number */
     bool shared;              /* other daemons may use the same store at the same time */
+    char notice[160];         /* what the operator should know of this store; "": nothing */
 };
 
 struct store_backend {
     const char *scheme; /* what stands before the URI's first colon */
-    /* rest: the URI after "scheme:". On failure nothing is left open and `why` says what is wrong
-     * and what to do, in one line without a newline. */
-    int (*open)(const char *rest, struct store **store, char *why, size_t why_bytes);
+    /* rest: the URI after "scheme:". config outlives the store. On failure nothing is left open and
+     * `why` says what is wrong and what to do, in one line without a newline. */
+    int (*open)(const struct config *config, const char *rest, struct store **store, char *why,
+                size_t why_bytes);
     void (*commit)(struct store *store, struct store_op **ops, size_t count);
     void (*close)(struct store *store);
 };
 
-/* In stores.c, beside the table of backends. 0, or -1 with `why`. The URI is never logged whole: it
- * may hold a password. */
-int store_open(const char *uri, struct store **store, char *why, size_t why_bytes)
+/* In stores.c, beside the table of backends: the store that config->store.uri names. 0, or -1 with
+ * `why`. The URI is never logged whole: it may hold a password. */
+int store_open(const struct config *config, struct store **store, char *why, size_t why_bytes)
     __attribute__((warn_unused_result));
 void store_commit(struct store *store, struct store_op **ops, size_t count);
 void store_close(struct store *store); /* NULL: nothing */

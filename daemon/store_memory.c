@@ -352,7 +352,8 @@ static int set_options(struct memory_store *memory, const char *rest, char *why,
     return 0;
 }
 
-static int memory_open(const char *rest, struct store **store, char *why, size_t why_bytes)
+static int memory_open(const struct config *config, const char *rest, struct store **store,
+                       char *why, size_t why_bytes)
 {
     struct memory_store *memory = calloc(1, sizeof(*memory));
     if (memory == NULL) {

@@ -400,7 +400,8 @@ static void sqlite_close(struct store *store)
     free(self);
 }
 
-static int sqlite_open(const char *rest, struct store **store, char *why, size_t why_bytes)
+static int sqlite_open(const struct config *config, const char *rest, struct store **store,
+                       char *why, size_t why_bytes)
 {
     struct sqlite_store *self = calloc(1, sizeof(*self));
     if (self == NULL || row_cache_init(&self->cache) != 0) {

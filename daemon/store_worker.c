@@ -180,6 +180,8 @@ int store_worker_create(struct store *store, size_t batch, struct store_worker *
         return -1;
     made->store = store;
     made->batch = batch == 0 ? 1 : batch;
+    if (store->batch_max != 0 && made->batch > store->batch_max)
+        made->batch = store->batch_max;
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->wake, NULL);
     made->threads = calloc(store->workers, sizeof(*made->threads));

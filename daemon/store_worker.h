@@ -36,8 +36,8 @@ struct store_worker_stats {
     int64_t last_done_ms; /* CLOCK_BOOTTIME of the last commit with a DONE in it; 0: none yet */
 };
 
-/* batch: the most operations in one commit. Starts the threads. 0, or -1 where a thread can not be
- * started. */
+/* batch: the most operations in one commit; the store may set a lower bound. Starts the threads. 0,
+ * or -1 where a thread can not be started. */
 int store_worker_create(struct store *store, size_t batch, struct store_worker **worker)
     __attribute__((warn_unused_result));
 

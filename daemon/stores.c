@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config.h"
 #include "store.h"
 #include "store_memory.h"
 #include "store_sqlite.h"
@@ -17,13 +18,14 @@ static bool is_scheme(const char *uri, size_t len, const char *scheme)
 }
 
 /* No more of the URI than its scheme is repeated: the rest may hold a password. */
-int store_open(const char *uri, struct store **store, char *why, size_t why_bytes)
+int store_open(const struct config *config, struct store **store, char *why, size_t why_bytes)
 {
+    const char *uri = config->store.uri;
     const char *colon = strchr(uri, ':');
     size_t len = colon == NULL ? 0 : (size_t)(colon - uri);
     for (size_t i = 0; len != 0 && i < sizeof(backends) / sizeof(backends[0]); i++)
         if (is_scheme(uri, len, backends[i]->scheme))
-            return backends[i]->open(colon + 1, store, why, why_bytes);
+            return backends[i]->open(config, colon + 1, store, why, why_bytes);
     if (len == 0)
         snprintf(why, why_bytes, "the store's URI has no scheme: write sqlite:PATH");
     else if (is_scheme(uri, len, "mongodb") || is_scheme(uri, len, "mongodb+srv"))

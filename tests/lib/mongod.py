@@ -29,7 +29,7 @@ def server_program():
     program = os.path.join(INSTALLED, "fiftyone/db/bin/mongod")
     if os.path.exists(program):
         return program
-    with open(f"{INSTALLED}.lock", "w") as lock:
+    with open(PINNED) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(program):
             fresh = f"{INSTALLED}.new"

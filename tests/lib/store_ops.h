@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "config.h"
 #include "store.h"
 
 #define OPS_MAX INT64_C(9007199254740991)
@@ -36,6 +37,16 @@ static inline struct store_op ops_value(enum store_verb verb, const char *name, 
     struct store_op op = ops_make(verb, name);
     op.value = value;
     return op;
+}
+
+/* In a configuration that says no more than the URI. */
+static inline int ops_open(const char *uri, struct store **store, char *why, size_t why_bytes)
+{
+    char text[512];
+    struct config config = {.store.uri = text};
+    strncpy(text, uri, sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    return store_open(&config, store, why, why_bytes);
 }
 
 /* One commit of one op. */

@@ -99,7 +99,7 @@ START_TEST(rows_round_trip)
         ck_assert_int_gt(strlen(row.unit), 0);
         ck_assert_int_eq(config_get(&config, i, value, strlen(row.fallback)), -1);
     }
-    ck_assert_uint_eq(i, 27);
+    ck_assert_uint_eq(i, 38);
     ck_assert_int_eq(config_get(&config, i, value, sizeof(value)), -1);
 }
 END_TEST
@@ -153,7 +153,13 @@ static const struct {
     {"counter a b", "step", "1",
      "here: [counter a b] step: a name must not contain spaces or control characters"},
     {"counter a", "auto_create", "no",
-     "here: [counter a] auto_create: unknown key: a counter has start, step, max and cache"},
+     "here: [counter a] auto_create: unknown key: [counter NAME] does not have it"},
+    {"counter a", "password_file", "x",
+     "here: [counter a] password_file: unknown key: [counter NAME] does not have it"},
+    {"counter a", "returns", "later",
+     "here: [counter a] returns = later: neither after nor before (after or before)"},
+    {"mongo", "type", "int32",
+     "here: [mongo] type = int32: neither keep nor int64 (keep or int64)"},
     {"counter a", "steps", "1", "here: [counter a] steps: unknown key"},
     {"counter a", "cache", "1000001",
      "here: [counter a] cache = 1000001: out of range "
@@ -306,6 +312,33 @@ START_TEST(counter_sections)
     ck_assert_int_eq(create.cache, 1);
     config_counter_create(&config, orders->next, &create);
     ck_assert_int_eq(create.max, INT64_MAX);
+}
+END_TEST
+
+/* Where a counter stands in MongoDB: what its section leaves out is as [mongo] says. */
+START_TEST(counter_places)
+{
+    struct config_place place;
+    accepted(set("mongo", "database", "shop"));
+    accepted(set("mongo", "returns", "before"));
+    accepted(set("counter a", "collection", "sequence"));
+    accepted(set("counter a", "collection", "sequences"));
+    accepted(set("counter a", "type", "int64"));
+    accepted(set("counter a", "match", "{\"model\": \"a\"}"));
+    accepted(set("counter b", "returns", "after"));
+    config_counter_place(&config, config.counter, &place);
+    ck_assert_str_eq(place.database, "shop");
+    ck_assert_str_eq(place.collection, "sequences");
+    ck_assert_str_eq(place.key, "_id");
+    ck_assert_str_eq(place.field, "seq");
+    ck_assert_int_eq(place.returns, CONFIG_BEFORE);
+    ck_assert_int_eq(place.type, CONFIG_INT64);
+    ck_assert_str_eq(config.counter->match, "{\"model\": \"a\"}");
+    config_counter_place(&config, config.counter->next, &place);
+    ck_assert_str_eq(place.collection, "counters");
+    ck_assert_int_eq(place.returns, CONFIG_AFTER);
+    ck_assert_int_eq(place.type, CONFIG_KEEP);
+    ck_assert_ptr_null(config.counter->next->match);
 }
 END_TEST
 
@@ -467,6 +500,7 @@ int main(void)
     tcase_add_test(tcase, nul_in_text);
     tcase_add_test(tcase, long_lines);
     tcase_add_test(tcase, counter_sections);
+    tcase_add_test(tcase, counter_places);
     tcase_add_test(tcase, options);
     tcase_add_test(tcase, environment);
     tcase_add_loop_test(tcase, each_check, 0, sizeof(checks) / sizeof(checks[0]));

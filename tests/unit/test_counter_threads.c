@@ -213,7 +213,7 @@ START_TEST(no_value_twice)
     struct store_worker *worker;
     static const char script[] = "ok*200,not_done,ok*50,unknown_applied,ok*50,unknown_lost*2,"
                                  "not_done*5,ok*300,unknown_applied*3,ok*500,not_done*20";
-    ck_assert_int_eq(store_memory_backend.open(stores[_i].store, &store, why, sizeof why), 0);
+    ck_assert_int_eq(store_memory_backend.open(NULL, stores[_i].store, &store, why, sizeof why), 0);
     ck_assert_int_eq(store_memory_script(store, script), 0);
     ck_assert_int_eq(store_worker_create(store, 64, &worker), 0);
     struct counters_settings settings = {

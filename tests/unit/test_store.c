@@ -25,7 +25,7 @@ static struct store *open_new(int backend)
         snprintf(path, sizeof(path), "%s/s.db", directory);
         snprintf(uri, sizeof(uri), "sqlite:%s", path);
     }
-    ck_assert_msg(store_open(uri, &store, why, sizeof(why)) == 0, "%s", why);
+    ck_assert_msg(ops_open(uri, &store, why, sizeof(why)) == 0, "%s", why);
     return store;
 }
 
@@ -530,7 +530,7 @@ static void assert_refused(const char *uri, const char *word)
 {
     struct store *store = NULL;
     char why[256] = "";
-    ck_assert_int_eq(store_open(uri, &store, why, sizeof(why)), -1);
+    ck_assert_int_eq(ops_open(uri, &store, why, sizeof(why)), -1);
     ck_assert_ptr_null(store);
     ck_assert_msg(strstr(why, word) != NULL, "%s: %s", uri, why);
     ck_assert_ptr_null(strstr(why, "secret"));

@@ -13,7 +13,7 @@ static struct store *open_with(const char *options)
 {
     struct store *store = NULL;
     char why[256];
-    int result = store_memory_backend.open(options, &store, why, sizeof(why));
+    int result = store_memory_backend.open(NULL, options, &store, why, sizeof(why));
     ck_assert_msg(result == 0, "%s", why);
     return store;
 }
@@ -139,7 +139,7 @@ START_TEST(options_are_read)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char why[256] = "";
         store = NULL;
-        ck_assert_msg(store_memory_backend.open(bad[i], &store, why, sizeof(why)) == -1, "%s",
+        ck_assert_msg(store_memory_backend.open(NULL, bad[i], &store, why, sizeof(why)) == -1, "%s",
                       bad[i]);
         ck_assert_ptr_null(store);
         ck_assert_str_ne(why, "");

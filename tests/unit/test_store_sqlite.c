@@ -37,7 +37,7 @@ static struct store *open_store(void)
 {
     struct store *store = NULL;
     char why[256];
-    ck_assert_msg(store_open(uri, &store, why, sizeof(why)) == 0, "%s", why);
+    ck_assert_msg(ops_open(uri, &store, why, sizeof(why)) == 0, "%s", why);
     return store;
 }
 
@@ -45,7 +45,7 @@ static void assert_refused(const char *of, const char *word)
 {
     struct store *store = NULL;
     char why[256] = "";
-    ck_assert_int_eq(store_open(of, &store, why, sizeof(why)), -1);
+    ck_assert_int_eq(ops_open(of, &store, why, sizeof(why)), -1);
     ck_assert_ptr_null(store);
     ck_assert_msg(strstr(why, word) != NULL, "%s", why);
     ck_assert_msg(strstr(why, strchr(of, ':') + 1) != NULL, "%s", why);
@@ -234,7 +234,7 @@ START_TEST(paths_that_can_not_be)
 {
     struct store *store = NULL;
     char why[256], other[128];
-    ck_assert_int_eq(store_open("sqlite:", &store, why, sizeof(why)), -1);
+    ck_assert_int_eq(ops_open("sqlite:", &store, why, sizeof(why)), -1);
     ck_assert_ptr_nonnull(strstr(why, "needs the path"));
     snprintf(other, sizeof(other), "sqlite:%s", directory);
     assert_refused(other, "is a directory");

@@ -45,7 +45,7 @@ static void gate_init(struct gate *gate, unsigned workers, bool closed)
 {
     char why[128];
     memset(gate, 0, sizeof(*gate));
-    ck_assert_int_eq(store_memory_backend.open("", &gate->memory, why, sizeof(why)), 0);
+    ck_assert_int_eq(store_memory_backend.open(NULL, "", &gate->memory, why, sizeof(why)), 0);
     gate->base.backend = &gate_backend;
     gate->base.workers = workers;
     gate->base.flights = 1;
