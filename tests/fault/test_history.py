@@ -2,7 +2,8 @@
 
 import pytest
 from history import OID, History
-from load import Connection, Load, counter_mix, drive, get, oid, oid_mix, oid_range, oid_second, scaled
+from load import Connection, Load, counter_mix, drive, get, scaled
+from load import oid, oid_mix, oid_range, oid_second
 from resp import Client
 
 CACHED = "cached"
@@ -21,10 +22,10 @@ def test_strict_counters(start_daemon, depth):
     names = ["a", "b", "c"]
     assert drive(daemon.address, story, counter_mix(*names), scaled(6000), depth=depth) == []
     assert story.check() == []
-    with_reads = Connection(daemon.address, story)
+    asker = Connection(daemon.address, story)
     for name in names:
-        assert story.gaps(name, with_reads.call(get(name)).last) == []
-    with_reads.close()
+        assert story.gaps(name, asker.call(get(name)).last) == []
+    asker.close()
 
 
 def test_counters_that_reserve(start_daemon):

@@ -2,6 +2,7 @@
 one of the three outcomes, the rest of the daemon goes on, and all comes back by itself."""
 
 import pytest
+from daemon import wait_until
 from history import OID, History
 from load import Connection, Load, counter_mix, get, next_one, next_range, oid, oid_mix, scaled
 from load import oid_second
@@ -131,8 +132,8 @@ def test_reserved_values_last_through_an_outage(start_on, store):
     asker = Connection(daemon.address, story)
     assert asker.client.call("COUNTER", "CREATE", "n", "CACHE", 100) == b"OK"
     asker.call(next_one("n"))
-    while (reserved := int(asker.client.call("GET", "n"))) < 100:
-        pass  # the next block is on its way
+    wait_until(lambda: int(asker.client.call("GET", "n")) >= 100, "a block")
+    reserved = int(asker.client.call("GET", "n"))
     store.set("hang")
     while asker.call(next_one("n")).outcome == "done":
         pass

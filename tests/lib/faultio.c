@@ -106,55 +106,55 @@ EXPORT int fsync(int fd)
     return sync_file(SYS_fsync, fd);
 }
 
-EXPORT int fdatasync(int fd)
+EXPORT int fdatasync(int fildes)
 {
-    return sync_file(SYS_fdatasync, fd);
+    return sync_file(SYS_fdatasync, fildes);
 }
 
-static ssize_t write_at(int fd, const void *bytes, size_t count, off_t offset)
+static ssize_t write_at(int fd, const void *buf, size_t n, off_t offset)
 {
     if (is_meant(fd) && (is_triggered("write-eio") || is_triggered("write-enospc"))) {
         errno = is_triggered("write-eio") ? EIO : ENOSPC;
         return -1;
     }
-    return syscall(SYS_pwrite64, fd, bytes, count, offset);
+    return syscall(SYS_pwrite64, fd, buf, n, offset);
 }
 
-EXPORT ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset)
+EXPORT ssize_t pwrite(int fd, const void *buf, size_t n, off_t offset)
 {
-    return write_at(fd, bytes, count, offset);
+    return write_at(fd, buf, n, offset);
 }
 
-EXPORT ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset)
+EXPORT ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t offset)
 {
-    return write_at(fd, bytes, count, offset);
+    return write_at(fd, buf, n, offset);
 }
 
-EXPORT ssize_t recv(int fd, void *bytes, size_t count, int flags)
+EXPORT ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
-    ssize_t got = syscall(SYS_recvfrom, fd, bytes, count, flags, NULL, NULL);
+    ssize_t got = syscall(SYS_recvfrom, fd, buf, n, flags, NULL, NULL);
     if (got > 0)
         tell("recv\n");
     return got;
 }
 
-EXPORT ssize_t send(int fd, const void *bytes, size_t count, int flags)
+EXPORT ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
     tell("send\n");
-    return syscall(SYS_sendto, fd, bytes, count, flags, NULL, 0);
+    return syscall(SYS_sendto, fd, buf, n, flags, NULL, 0);
 }
 
-EXPORT int clock_gettime(clockid_t id, struct timespec *now)
+EXPORT int clock_gettime(clockid_t clock_id, struct timespec *tp)
 {
-    int result = (int)syscall(SYS_clock_gettime, id, now);
-    if (result != 0 || id != CLOCK_REALTIME || setting.clock_ms == NULL)
+    int result = (int)syscall(SYS_clock_gettime, clock_id, tp);
+    if (result != 0 || clock_id != CLOCK_REALTIME || setting.clock_ms == NULL)
         return result;
-    int64_t ns = *setting.clock_ms % 1000 * 1000000 + now->tv_nsec;
-    now->tv_sec += *setting.clock_ms / 1000;
+    int64_t ns = *setting.clock_ms % 1000 * 1000000 + tp->tv_nsec;
+    tp->tv_sec += *setting.clock_ms / 1000;
     if (ns < 0 || ns >= 1000000000) {
-        now->tv_sec += ns < 0 ? -1 : 1;
+        tp->tv_sec += ns < 0 ? -1 : 1;
         ns += ns < 0 ? 1000000000 : -1000000000;
     }
-    now->tv_nsec = ns;
+    tp->tv_nsec = ns;
     return result;
 }
