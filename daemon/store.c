@@ -20,7 +20,7 @@ void store_close(struct store *store)
 
 bool store_verb_writes(enum store_verb verb)
 {
-    return verb != STORE_READ && verb != STORE_LIST;
+    return verb != STORE_READ && verb != STORE_LIST && verb != STORE_LEASE_READ;
 }
 
 int64_t store_counter_left(const struct store_counter *counter)
@@ -136,6 +136,10 @@ static enum store_change apply_present(struct store_op *op, struct store_counter
     case STORE_READ:
     case STORE_LIST:
     case STORE_HIGH_WATER:
+    case STORE_LEASE_READ:
+    case STORE_LEASE_TAKE:
+    case STORE_LEASE_RENEW:
+    case STORE_LEASE_GIVE:
         break;
     }
     return STORE_SAME;
@@ -165,4 +169,31 @@ void store_op_fail(struct store_op *op, enum store_result result, const char *te
     op->result = store_verb_writes(op->verb) ? result : STORE_NOT_DONE;
     op->created = false;
     snprintf(op->text, sizeof(op->text), "%s", text);
+}
+
+bool store_lease_apply(struct store_op *op, struct store_lease *record)
+{
+    const struct store_lease wish = *op->lease;
+    bool stands = wish.epoch == record->epoch &&
+                  (op->verb != STORE_LEASE_TAKE || wish.renewals == record->renewals);
+    op->text[0] = '\0';
+    op->result = stands || op->verb == STORE_LEASE_READ ? STORE_DONE : STORE_CHANGED;
+    bool changes = op->result == STORE_DONE && op->verb != STORE_LEASE_READ;
+    if (changes && op->verb == STORE_LEASE_TAKE) {
+        int64_t high_water_s = record->high_water_s;
+        *record = wish;
+        record->epoch++;
+        record->renewals = 0;
+        record->given = false;
+        record->high_water_s = high_water_s;
+    } else if (changes && op->verb == STORE_LEASE_RENEW) {
+        record->renewals++;
+        if (wish.high_water_s > record->high_water_s)
+            record->high_water_s = wish.high_water_s;
+    } else if (changes) {
+        record->given = true;
+        record->high_water_s = wish.high_water_s;
+    }
+    *op->lease = *record;
+    return changes;
 }

@@ -32,7 +32,7 @@ enum store_result {
     STORE_EXISTS = -4,    /* CREATE: it is there already; `counter` tells how */
     STORE_EXHAUSTED = -5, /* TAKE: would pass the counter's max; `counter` tells where it stands */
     STORE_WRONGTYPE = -6, /* the stored value is no integer */
-    STORE_CHANGED = -7,   /* GIVE_BACK: value or generation are not what they were */
+    STORE_CHANGED = -7,   /* GIVE_BACK, LEASE_*: it is not what it was */
     STORE_REFUSED = -8,   /* the store will not do this; `text` says why */
 };
 
@@ -46,6 +46,31 @@ enum store_verb {
     STORE_GIVE_BACK,  /* set counter.value back to `value`, if value and generation still stand */
     STORE_LIST,       /* a page of counters in byte order of their names */
     STORE_HIGH_WATER, /* set the ObjectId high-water second to `value` */
+    /* The lease on the issuer's name, in stores that are shared (lease.h). All but READ are done
+     * only if the record's epoch, and for TAKE its renewals, are as in op->lease: else CHANGED. */
+    STORE_LEASE_READ,
+    STORE_LEASE_TAKE,  /* the next epoch begins, with op->lease's owner, address and length */
+    STORE_LEASE_RENEW, /* one renewal more, and the high water raised to op->lease's */
+    STORE_LEASE_GIVE,  /* given back, with the high water that op->lease says */
+};
+
+static inline bool store_verb_leases(enum store_verb verb)
+{
+    return verb >= STORE_LEASE_READ;
+}
+
+#define STORE_OWNER_BYTES 128
+#define STORE_ADDRESS_BYTES 280
+
+/* The record of a lease. */
+struct store_lease {
+    int64_t epoch;        /* how often it was taken; 0: never */
+    int64_t renewals;     /* in this epoch */
+    int64_t length_ms;    /* as its owner counts it */
+    int64_t high_water_s; /* the saved ObjectId high-water second; -1: none yet */
+    bool given;           /* its owner gave it back */
+    char owner[STORE_OWNER_BYTES];
+    char address[STORE_ADDRESS_BYTES]; /* where clients find the owner */
 };
 
 /* A counter as it stands in the store. */
@@ -77,6 +102,7 @@ struct store_op {
     struct store_counter counter;
     const char *after; /* LIST: only names greater than this; after_len 0: from the start */
     size_t after_len;
+    struct store_lease *lease; /* LEASE_*: in: as above; out, with DONE or CHANGED: as it is now */
     /* Out, where result is an error: what is wrong, for people; "" if there is nothing to say. */
     char text[128];
 
@@ -134,6 +160,9 @@ void store_close(struct store *store); /* NULL: nothing */
 enum store_result store_counter_take(struct store_counter *counter, int64_t count);
 /* How many more values fit below counter->max. */
 int64_t store_counter_left(const struct store_counter *counter);
+/* Carry out a LEASE op on the record, as a store that holds it itself does: sets the op's result,
+ * and op->lease to how the record is then. true: the record has changed. */
+bool store_lease_apply(struct store_op *op, struct store_lease *record);
 /* NULL, or why these options make no counter (step < 1, max < start, start - step below int64,
  * cache < 1 or > 1,000,000). */
 const char *store_counter_check(const struct store_counter *counter);

@@ -61,6 +61,7 @@ struct memory_store {
     uint64_t random;
     int64_t generation;
     int64_t high_water_s;
+    struct store_lease lease;
     struct script script;
     char *fault_file; /* set at open */
 };
@@ -169,6 +170,8 @@ static void apply(struct memory_store *memory, struct store_op *op)
         memory->high_water_s = op->value;
         op->result = STORE_DONE;
         op->text[0] = '\0';
+    } else if (store_verb_leases(op->verb)) {
+        (void)store_lease_apply(op, &memory->lease);
     } else {
         apply_counter(memory, op);
     }
@@ -363,6 +366,7 @@ static int memory_open(const struct config *config, const char *rest, struct sto
     pthread_mutex_init(&memory->mutex, NULL);
     memory->random = UINT64_C(0x9e3779b97f4a7c15); /* any but 0; only balances the list */
     memory->high_water_s = -1;
+    memory->lease.high_water_s = -1;
     memory->base.backend = &store_memory_backend;
     memory->base.workers = 1;
     memory->base.flights = 1;

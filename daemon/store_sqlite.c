@@ -254,6 +254,11 @@ static int apply(struct sqlite_store *self, struct store_op *op)
 {
     if (op->verb == STORE_LIST)
         return apply_list(self, op);
+    if (store_verb_leases(op->verb)) {
+        op->result = STORE_REFUSED;
+        snprintf(op->text, sizeof op->text, "this store has one user: there is no lease");
+        return SQLITE_OK;
+    }
     if (op->verb != STORE_HIGH_WATER)
         return apply_counter(self, op);
     self->meta.high_water_s = op->value;
