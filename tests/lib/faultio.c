@@ -1,13 +1,14 @@
 /* Preloaded into the daemon (LD_PRELOAD): lets a test break its disk, watch the order of its system
  * calls, and set its clock.
  *
- * FAULTIO_MATCH  the calls that concern files whose path contains this are broken and watched.
+ * FAULTIO_MATCH  the calls that concern files whose path contains this are broken and watched; a $
+ *                stands for the path's end.
  * FAULTIO_FOLDER triggers; while a file of this name is in the folder:
  *                  sync-eio, sync-enospc, write-eio, write-enospc: fsync and fdatasync, or pwrite,
  *                  fail so; sync-hang: fsync and fdatasync wait until it is gone.
  * FAULTIO_LOG    a file that gets a line an event, in the order of events: "sync" when an fsync or
- *                fdatasync begins, "synced" when it has returned; "recv" after bytes came from a
- *                socket, "send" before bytes go to one.
+ *                fdatasync begins, "synced" when it has returned; "refused" when a pwrite fails;
+ *                "recv" after bytes came from a socket, "send" before bytes go to one.
  * FAULTIO_CLOCK  a file of 8 bytes: how many milliseconds CLOCK_REALTIME is off; negative: behind.
  *
  * All by bare system calls, so that nothing here depends on what else wraps these functions. */
@@ -64,10 +65,11 @@ static bool is_meant(int fd)
     if (setting.match == NULL)
         return false;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t len = readlink(link, path, sizeof path - 1);
+    ssize_t len = readlink(link, path, sizeof path - 2);
     if (len < 0)
         return false;
-    path[len] = '\0';
+    path[len] = '$';
+    path[len + 1] = '\0';
     return strstr(path, setting.match) != NULL;
 }
 
@@ -114,6 +116,7 @@ EXPORT int fdatasync(int fildes)
 static ssize_t write_at(int fd, const void *buf, size_t n, off_t offset)
 {
     if (is_meant(fd) && (is_triggered("write-eio") || is_triggered("write-enospc"))) {
+        tell("refused\n");
         errno = is_triggered("write-eio") ? EIO : ENOSPC;
         return -1;
     }
