@@ -35,6 +35,11 @@ static struct request *line_last(struct conn *conn)
     return (struct request *)((char *)conn->line_tail - offsetof(struct request, next));
 }
 
+static bool has_completed(const struct conn *conn)
+{
+    return conn->line != NULL && conn->line->completed;
+}
+
 static struct buffer *conn_sink(struct conn *conn)
 {
     return conn->line == NULL ? conn_out(conn) : &line_last(conn)->after;
@@ -315,6 +320,7 @@ static void end_turn(struct conn *conn)
         return;
     }
     set_reading(conn, !conn->eof && !conn->closing && !conn->held && !conn->loop->stopping);
+    set_writing(conn, conn->out.len > 0 || has_completed(conn));
     set_waits(conn, conn->line != NULL);
 }
 
@@ -351,16 +357,6 @@ static void read_cb(evutil_socket_t fd, short what, void *context)
     end_turn(conn);
 }
 
-static void write_cb(evutil_socket_t fd, short what, void *context)
-{
-    struct conn *conn = context;
-    conn->loop->now = clock_read();
-    conn_send(conn);
-    if (!conn->dead && conn->held && has_room(conn))
-        resume(conn);
-    end_turn(conn);
-}
-
 /* --- Completions and time --- */
 
 static struct request *line_pop(struct conn *conn)
@@ -382,19 +378,36 @@ static void append_after(struct conn *conn, struct request *request)
     buffer_finish(&request->after);
 }
 
+/* May the next reply of the line be written, as far as memory is concerned? Completed requests hold
+ * far less than their replies. */
+static bool can_write(struct conn *conn)
+{
+    size_t most = (size_t)config_of(conn)->limits.output_bytes;
+    size_t len = conn_out(conn)->len;
+    if (len >= LOOP_READ_BYTES || len >= most)
+        conn_send(conn);
+    return !conn->dead && conn_out(conn)->len < most;
+}
+
 void conn_deliver(struct conn *conn)
 {
-    while (conn->line != NULL && conn->line->completed && !conn->dead) {
+    while (has_completed(conn) && can_write(conn)) {
         struct request *request = line_pop(conn);
         request->kind->write(request, conn_out(conn), conn->session.resp3);
         append_after(conn, request);
         request->kind->destroy(request);
-        if (conn_out(conn)->len >= LOOP_READ_BYTES)
-            conn_send(conn);
     }
     if (!conn->dead && conn->held)
         resume(conn);
     end_turn(conn);
+}
+
+static void write_cb(evutil_socket_t fd, short what, void *context)
+{
+    struct conn *conn = context;
+    conn->loop->now = clock_read();
+    conn_send(conn);
+    conn_deliver(conn);
 }
 
 /* Take a request out of flight; it is freed now, or when it completes. */

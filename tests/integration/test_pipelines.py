@@ -115,6 +115,20 @@ def test_half_close(request_bytes, client):
     assert isinstance(replies[0], list) or replies == list(range(1, 201))
 
 
+def test_half_close_behind_a_batch(client):
+    """EXEC whose replies wait for the reader is carried out to its end all the same."""
+    batch = encode("MULTI") + encode("OID", 10000) * 50 + encode("INCR", "half") + encode("EXEC")
+    client.send(batch + encode("INCR", "half"))
+    client.half_close()
+    assert len(client.replies(52)) == 52
+    replies = client.reply()
+    assert len(replies) == 51 and replies[-1] == 1
+    ids = sum(replies[:-1], [])
+    assert len(ids) == 500000 and ids == sorted(set(ids))
+    assert client.reply() == 2
+    client.expect_end()
+
+
 def test_half_close_within_a_command(client):
     client.send(encode("INCR", "half") + b"*2\r\n$4\r\nINCR\r\n$4\r\nha")
     client.half_close()

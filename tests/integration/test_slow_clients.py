@@ -63,6 +63,25 @@ def test_client_that_reads_late_gets_all(daemon):
         sender.join()
 
 
+def test_replies_that_come_all_at_once(start_daemon):
+    """300 requests wait for the clock, then all can be answered: 81 MB."""
+    settings = {"limits.buffers": "16MiB", "oid.lead": "1s", "limits.request": "1m"}
+    daemon = start_daemon(settings=settings)
+    with Client(daemon.address) as late, Client(daemon.address) as other:
+        late.send(encode("OID", "RANGE", 1 << 24) * 3 + encode("OID", 10000) * 300)
+        wait_until(lambda: int(other.info("clients")["buffer_bytes"]) > MIB // 2, "full buffers")
+        assert other.call("INCR", "served") == 1
+        assert int(other.info("clients")["buffer_bytes"]) < 4 * MIB
+        assert all(len(reply) == 2 for reply in late.replies(3))
+        last = b""
+        for _ in range(300):
+            ids = late.reply()
+            assert len(ids) == 10000 and last < ids[0] < ids[-1]
+            last = ids[-1]
+        assert late.call("PING") == b"PONG"
+    assert not daemon.log.find("limits.buffers")
+
+
 def test_all_buffers_together(start_daemon):
     """Beyond limits.buffers those who hold much must go; those who hold little stay."""
     settings = {"limits.buffers": "8MiB", "limits.output": "1MiB", "limits.write": "1h"}
