@@ -2,7 +2,7 @@
 
 import pytest
 from history import OID, History
-from load import Connection, Load, counter_mix, drive, get, scaled
+from load import Connection, Load, counter_mix, drive, get, next_one, scaled
 from load import oid, oid_mix, oid_range, oid_second
 from resp import Client
 
@@ -50,6 +50,24 @@ def test_all_at_once(start_daemon):
     story = History(reserving=[CACHED])
     mix = oid_mix() + counter_mix("strict", CACHED)
     assert drive(daemon.address, story, mix, scaled(10000)) == []
+    assert story.check() == []
+
+
+@pytest.mark.parametrize("cache", [1, 50])
+def test_raised_under_load(start_daemon, cache):
+    """What is issued after RAISE was answered is above it, also where values were reserved."""
+    daemon = start_daemon(settings=SETTINGS)
+    create_cached(daemon.address, cache=cache)
+    story = History(reserving=[CACHED])
+    asker = Connection(daemon.address, story)
+    with Load(daemon.address, story, counter_mix(CACHED)) as load:
+        for _ in range(20):
+            load.wait(scaled(50))
+            raised = int(asker.client.call("GET", CACHED)) + 1000
+            assert int(asker.client.call("COUNTER", "RAISE", CACHED, raised)) >= raised
+            assert asker.call(next_one(CACHED)).first > raised
+    asker.close()
+    assert load.errors == []
     assert story.check() == []
 
 
