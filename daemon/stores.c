@@ -5,11 +5,18 @@
 #include "config.h"
 #include "store.h"
 #include "store_memory.h"
+#ifdef HAVE_MONGO
+#include "store_mongo.h"
+#endif
 #include "store_sqlite.h"
 
 static const struct store_backend *const backends[] = {
     &store_sqlite_backend,
     &store_memory_backend,
+#ifdef HAVE_MONGO
+    &store_mongo_backend,
+    &store_mongo_srv_backend,
+#endif
 };
 
 static bool is_scheme(const char *uri, size_t len, const char *scheme)
