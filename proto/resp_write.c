@@ -123,7 +123,8 @@ void resp_write_bulk_text(struct buffer *out, const char *text)
 void resp_write_bulk_integer(struct buffer *out, int64_t value)
 {
     char text[INTEGER_BYTES];
-    resp_write_bulk(out, text, resp_format_integer(text, value));
+    size_t len = resp_format_integer(text, value);
+    resp_write_bulk(out, text, len);
 }
 
 void resp_write_null(struct buffer *out, bool resp3)

@@ -205,10 +205,11 @@ const struct command transfer_commands[] = {
      "when its page is read; what is issued later is not in it.",
      0, 0, false, export_options, run_export},
     {"counter", "import", "[FILE]", "Read such lines and bring counters forward",
-     "Forward only: a counter that is missing is made, with its options, to go on after \"value\"\n"
-     "one that exists keeps its options and is raised where it is behind. Only name and value are needed. Lines that fail are named on\n"
-     "stderr, the others are done; the exit status is the first failure's. Where the server can\n"
-     "not be reached any more it stops. Repeating is safe.",
+     "Forward only: a counter that is missing is made, with its options, to go on after "
+     "\"value\";\n"
+     "one that exists keeps its options and is raised where it is behind. Only name and value are\n"
+     "needed. Lines that fail are named on stderr, the others are done; the exit status is the\n"
+     "first failure's. Where the server can not be reached any more it stops. Repeating is safe.",
      0, 1, false, NULL, run_import},
     {NULL, NULL, NULL, NULL, NULL, 0, 0, false, NULL, NULL},
 };

@@ -71,6 +71,9 @@ static bool play(const struct fake_server *server, const struct fake_step *step,
 {
     const int on = 1;
 
+    if (step->verb != FAKE_ACCEPT && *fd < 0) {
+        return false;
+    }
     switch (step->verb) {
     case FAKE_ACCEPT:
         hang_up(fd, false);

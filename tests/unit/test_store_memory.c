@@ -156,7 +156,8 @@ static void write_fault(const char *word)
     FILE *file = fopen(other, "w");
     ck_assert_ptr_nonnull(file);
     fputs(word, file);
-    ck_assert_int_eq(fclose(file), 0);
+    int closed = fclose(file);
+    ck_assert_int_eq(closed, 0);
     ck_assert_int_eq(rename(other, fault_path), 0);
 }
 
