@@ -430,7 +430,7 @@ void conn_expire(struct conn *conn)
 {
     bool expired = false;
     while (conn->line != NULL && !conn->line->completed &&
-           conn->line->deadline_ms <= conn->loop->now.boot_ms) {
+           conn->line->deadline_ms <= conn->loop->now.boot_ms && can_write(conn)) {
         struct request *request = line_pop(conn);
         uint32_t replies = request->replies;
         struct buffer after = request->after;
