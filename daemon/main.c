@@ -1,6 +1,5 @@
 /* idmintd: argv, signals, wiring. The one file that exits. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include "notify.h"
 #include "oid.h"
 #include "server.h"
+#include "settings.h"
 #include "store.h"
 #include "store_worker.h"
 #include "uuid.h"
@@ -30,14 +30,6 @@
 static const struct timeval tick = {.tv_usec = 100000};
 /* A saved high water this far ahead of the clock is worth a warning at start. */
 #define FAR_AHEAD_S 60
-
-/* A configuration with the credentials it names. Those of before a reload are kept to the end: loop
- * threads may still look at them. */
-struct settings {
-    struct settings *older;
-    struct config config;
-    struct auth *auth;
-};
 
 struct app {
     int argc;
@@ -60,149 +52,7 @@ struct app {
     int64_t watchdog_ms, watched_ms;
 };
 
-/* --- Options --- */
-
-enum { OPT_SET = 256, OPT_LISTEN, OPT_STORE, OPT_CHECK, OPT_VERSION, OPT_RESET_HIGH_WATER };
-
-static const struct option long_options[] = {
-    {"config", required_argument, NULL, 'c'},
-    {"set", required_argument, NULL, OPT_SET},
-    {"listen", required_argument, NULL, OPT_LISTEN},
-    {"store", required_argument, NULL, OPT_STORE},
-    {"check-config", no_argument, NULL, OPT_CHECK},
-    {"reset-high-water", required_argument, NULL, OPT_RESET_HIGH_WATER},
-    {"version", no_argument, NULL, OPT_VERSION},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-static void print_help(void)
-{
-    struct config_row_text row;
-    puts("Usage: idmintd [options]\n"
-         "Issues ObjectIds, durable counters and UUIDs over the Redis protocol.\n\n"
-         "  -c, --config FILE         read the configuration from FILE\n"
-         "      --set SECTION.KEY=VALUE  set one key; wins over environment and file\n"
-         "      --listen ADDR[,ADDR]  host:port, [v6]:port or unix:PATH (listen.resp)\n"
-         "      --store URI           sqlite:PATH, or memory: for tests (store.uri)\n"
-         "      --check-config        read the configuration, say what is wrong, end\n"
-         "      --reset-high-water FORCE\n"
-         "                            set the saved ObjectId high water back to now, and end; ids\n"
-         "                            that were issued for later seconds may then be issued again\n"
-         "      --version, --help\n\n"
-         "Each key can also be set as IDMINT_<SECTION>_<KEY> in the environment. Keys:\n");
-    for (size_t i = 0; config_row(i, &row); i++)
-        printf("  %s.%s = %s\n      %s\n", row.section, row.key, row.fallback, row.summary);
-}
-
-/* One pass over argv: options that set a key are applied to config, the others told. */
-struct modes {
-    const char *file;
-    bool check, help, version;
-    const char *reset_high_water;
-};
-
-static int read_options(int argc, char **argv, struct config *config, struct modes *modes,
-                        char *why, size_t why_bytes)
-{
-    int option;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1) {
-        int status = 0;
-        switch (option) {
-        case 'c':
-            modes->file = optarg;
-            break;
-        case OPT_SET:
-            status = config != NULL ? config_set_option(config, optarg, why, why_bytes) : 0;
-            break;
-        case OPT_LISTEN:
-            if (config != NULL)
-                status = config_set(config, "listen", "resp", optarg, "--listen", why, why_bytes);
-            break;
-        case OPT_STORE:
-            if (config != NULL)
-                status = config_set(config, "store", "uri", optarg, "--store", why, why_bytes);
-            break;
-        case OPT_CHECK:
-            modes->check = true;
-            break;
-        case OPT_RESET_HIGH_WATER:
-            modes->reset_high_water = optarg;
-            break;
-        case OPT_VERSION:
-            modes->version = true;
-            break;
-        case 'h':
-            modes->help = true;
-            break;
-        default:
-            snprintf(why, why_bytes, "see idmintd --help");
-            return -1;
-        }
-        if (status < 0)
-            return -1;
-    }
-    if (optind < argc) {
-        snprintf(why, why_bytes, "'%s' is no option; see idmintd --help", argv[optind]);
-        return -1;
-    }
-    return 0;
-}
-
-/* --- Settings --- */
-
-static void settings_destroy(struct settings *settings)
-{
-    while (settings != NULL) {
-        struct settings *older = settings->older;
-        auth_destroy(settings->auth);
-        config_finish(&settings->config);
-        free(settings);
-        settings = older;
-    }
-}
-
-/* File, environment, options, in this order; then the credentials. NULL: `why`. */
-static struct settings *settings_load(int argc, char **argv, char *why, size_t why_bytes)
-{
-    struct modes modes = {0};
-    struct settings *settings = calloc(1, sizeof *settings);
-    if (settings == NULL) {
-        snprintf(why, why_bytes, "out of memory");
-        return NULL;
-    }
-    struct config *config = &settings->config;
-    config_init(config);
-    if (read_options(argc, argv, NULL, &modes, why, why_bytes) < 0 ||
-        (modes.file != NULL && config_read_file(config, modes.file, why, why_bytes) < 0) ||
-        config_read_environment(config, environ, why, why_bytes) < 0 ||
-        read_options(argc, argv, config, &modes, why, why_bytes) < 0 ||
-        config_check(config, why, why_bytes) < 0 ||
-        (config->auth.password_file != NULL && config->auth.password_file[0] != '\0' &&
-         auth_load(config->auth.password_file, &settings->auth, why, why_bytes) < 0)) {
-        settings_destroy(settings);
-        return NULL;
-    }
-    return settings;
-}
-
-/* What can only change at a start stays as it is, and is named. */
-static void keep_fixed(const struct config *old, struct config *fresh)
-{
-    struct config_row_text row;
-    char why[256];
-    for (size_t i = 0; config_row(i, &row); i++) {
-        char before[CONFIG_TEXT_BYTES], after[CONFIG_TEXT_BYTES];
-        if (row.reloadable || config_get(old, i, before, sizeof before) < 0 ||
-            config_get(fresh, i, after, sizeof after) < 0 || strcmp(before, after) == 0)
-            continue;
-        log_line(LOG_WARNING, "%s.%s has changed; that takes effect at the next start", row.section,
-                 row.key);
-        if (config_set(fresh, row.section, row.key, before, "before", why, sizeof why) < 0)
-            log_line(LOG_ERROR, "%s", why);
-    }
-}
+/* --- Reloading --- */
 
 static void reload(struct app *app)
 {
@@ -218,7 +68,7 @@ static void reload(struct app *app)
         settings_destroy(fresh);
         return;
     }
-    keep_fixed(&app->settings->config, &fresh->config);
+    settings_keep_fixed(&app->settings->config, &fresh->config);
     fresh->older = app->settings;
     app->settings = fresh;
     server_reconfigure(&app->server, &fresh->config);
@@ -510,6 +360,21 @@ static int reset_high_water(const struct config *config, const char *word)
     return op.result == STORE_DONE ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static int check_store(const struct config *config)
+{
+    char why[512];
+    struct store *store;
+    if (store_open(config, &store, why, sizeof why) < 0) {
+        fprintf(stderr, "idmintd: %s\n", why);
+        return EXIT_FAILURE;
+    }
+    printf("store ok: %s, id %s\n", store->facts.version, store->facts.id);
+    if (store->notice[0] != '\0')
+        printf("notice: %s\n", store->notice);
+    store_close(store);
+    return EXIT_SUCCESS;
+}
+
 static int serve(struct app *app)
 {
     char why[512];
@@ -535,14 +400,14 @@ static int serve(struct app *app)
 int main(int argc, char **argv)
 {
     char why[512];
-    struct modes modes = {0};
-    if (read_options(argc, argv, NULL, &modes, why, sizeof why) < 0) {
+    struct settings_modes modes = {0};
+    if (settings_read_modes(argc, argv, &modes, why, sizeof why) < 0) {
         fprintf(stderr, "idmintd: %s\n", why);
         return EXIT_FAILURE;
     }
     if (modes.help || modes.version) {
         if (modes.help)
-            print_help();
+            settings_print_help();
         else
             puts("idmintd " IDMINT_VERSION);
         return EXIT_SUCCESS;
@@ -552,10 +417,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "idmintd: %s\n", why);
         return EXIT_FAILURE;
     }
-    if (modes.check || modes.reset_high_water != NULL) {
+    if (modes.check || modes.check_store || modes.reset_high_water != NULL) {
         int status = EXIT_SUCCESS;
         if (modes.reset_high_water != NULL)
             status = reset_high_water(&settings->config, modes.reset_high_water);
+        else if (modes.check_store)
+            status = check_store(&settings->config);
         else
             puts("configuration ok");
         settings_destroy(settings);
