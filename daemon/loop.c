@@ -1,6 +1,7 @@
 #include "loop.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,17 @@ static int prepare(struct loop *loop)
     return 0;
 }
 
+/* Signals are for the main thread. */
+static int start_thread(struct loop *loop)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int status = pthread_create(&loop->thread, NULL, run, loop);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status == 0 ? 0 : -1;
+}
+
 int loop_start(struct loop *loop, struct server *server)
 {
     loop->host.completed = completed;
@@ -305,7 +317,7 @@ int loop_start(struct loop *loop, struct server *server)
     loop->wake_fd = -1;
     loop->now = clock_read();
     buffer_init(&loop->out, 0);
-    if (prepare(loop) < 0 || pthread_create(&loop->thread, NULL, run, loop) != 0)
+    if (prepare(loop) < 0 || start_thread(loop) < 0)
         return -1;
     pthread_setname_np(loop->thread, "loop");
     loop->started = true;

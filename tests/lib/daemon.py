@@ -7,6 +7,8 @@ import subprocess
 import threading
 import time
 
+import resp
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 IDMINTD = os.path.abspath(os.environ.get("IDMINTD", os.path.join(ROOT, "build/daemon/idmintd")))
 # Sanitized builds are slow, and so is a machine that others use.
@@ -93,7 +95,16 @@ class Daemon:
         self.log.wait(r"idmintd \S+ ready")
         found = (re.search(r"listening on (\S+)", line) for line in self.log.lines)
         self.addresses = [match.group(1) for match in found if match]
+        self._meet()
         return self
+
+    def _meet(self):
+        """Once it has answered, its main thread waits for events: before that, a signal can get
+        lost in ThreadSanitizer. The connection has gone from its lists when it is closed."""
+        with resp.connect(self.address, DEADLINE_S) as sock:
+            sock.sendall(b"QUIT\r\n")
+            while sock.recv(100):
+                pass
 
     @property
     def address(self):
