@@ -10,6 +10,7 @@
 #include "command.h"
 #include "config.h"
 #include "counter.h"
+#include "leader.h"
 #include "oid.h"
 #include "store_worker.h"
 
@@ -291,8 +292,13 @@ static void info_store(const struct dispatch *dispatch, struct clock_now now, st
 static void info_replication(const struct dispatch *dispatch, struct clock_now now,
                              struct buffer *out)
 {
-    line(out, "role:master");
+    struct leader_state state;
+    leader_look(dispatch->leader, now.boot_ms, &state);
+    line(out, "role:%s", state.leads ? "master" : "slave");
     line(out, "connected_slaves:0");
+    line(out, "leader_address:%s", state.address);
+    line(out, "lease_epoch:%" PRId64, state.epoch);
+    line(out, "lease_left_ms:%" PRId64, state.lease_ms);
 }
 
 static void info_oid(const struct dispatch *dispatch, struct clock_now now, struct buffer *out)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "leader.h"
 #include "limit.h"
 #include "objectid.h"
 #include "oid.h"
@@ -27,6 +28,7 @@ struct oid_wish {
 struct oid_request {
     struct request base;
     struct oid_issuer *oid;
+    const struct leader *leader;
     struct oid_wish wish;
     enum oid_status status;
     uint64_t first;
@@ -119,6 +121,16 @@ static enum request_cancel oid_request_cancel(struct request *request)
     return REQUEST_TAKEN_BACK;
 }
 
+/* Where daemons share a store one of them issues: the request goes there. */
+static enum dispatch_status refer(struct call *call)
+{
+    struct leader_state state;
+    leader_look(call->dispatch->leader, call->now.boot_ms, &state);
+    if (state.address[0] == '\0')
+        return command_error(call, ERROR_TRYAGAIN, "no daemon leads yet; nothing was taken");
+    return command_error(call, ERROR_NOTLEADER, "%s", state.address);
+}
+
 static bool waits(enum oid_status status)
 {
     return status == OID_LEAD || status == OID_WINDOW;
@@ -127,6 +139,9 @@ static bool waits(enum oid_status status)
 static bool oid_request_poll(struct request *request, struct clock_now now)
 {
     struct oid_request *self = (struct oid_request *)request;
+    /* Who lost the lease meanwhile waits on: it comes back, or the time is over. */
+    if (!leader_leads(self->leader, now.boot_ms))
+        return false;
     self->status = oid_take(self->oid, now, self->wish.count * self->wish.repeat, &self->first);
     if (waits(self->status))
         return false;
@@ -151,6 +166,8 @@ static const struct request_kind oid_request_kind = {
 static enum dispatch_status issue(struct call *call, const struct oid_wish *wish)
 {
     struct oid_issuer *oid = call->dispatch->oid;
+    if (!leader_leads(call->dispatch->leader, call->now.boot_ms))
+        return refer(call);
     uint64_t first;
     enum oid_status status = OID_WINDOW;
     if (call->session->waiting_oids == 0)
@@ -171,6 +188,7 @@ static enum dispatch_status issue(struct call *call, const struct oid_wish *wish
     self->base.kind = &oid_request_kind;
     self->base.replies = wish->repeat;
     self->oid = oid;
+    self->leader = call->dispatch->leader;
     self->wish = *wish;
     call->session->waiting_oids++;
     call->request = &self->base;

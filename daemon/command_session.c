@@ -4,6 +4,7 @@
 
 #include "auth.h"
 #include "command.h"
+#include "leader.h"
 #include "limit.h"
 
 void session_init(struct session *session, const struct dispatch *dispatch,
@@ -128,7 +129,8 @@ static void write_hello(struct call *call)
     resp_write_bulk_text(call->out, "mode");
     resp_write_bulk_text(call->out, "standalone");
     resp_write_bulk_text(call->out, "role");
-    resp_write_bulk_text(call->out, "master");
+    resp_write_bulk_text(
+        call->out, leader_leads(call->dispatch->leader, call->now.boot_ms) ? "master" : "replica");
     resp_write_bulk_text(call->out, "modules");
     resp_write_array(call->out, 0);
 }

@@ -37,6 +37,7 @@ struct config_counter {
 struct config {
     struct {
         char *resp;      /* addresses by comma: host:port, [v6]:port, unix:PATH; port 0: any */
+        char *advertise; /* NULL: the first of resp */
         int64_t threads; /* loop threads; 0: one a core */
         int64_t backlog;
         int64_t unix_mode; /* octal in the file */
@@ -52,6 +53,7 @@ struct config {
         char *state_database;
         char *issuer;
         int64_t connections;
+        int64_t lease_ms, window_ms;
     } mongo;
     struct {
         int64_t lead_ms, forward_step_ms, forward_settle_ms, window_ms;

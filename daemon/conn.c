@@ -328,8 +328,6 @@ static void read_cb(evutil_socket_t fd, short what, void *context)
 {
     struct conn *conn = context;
     struct loop *loop = conn->loop;
-    loop->now = clock_read();
-    conn->active_ms = loop->now.boot_ms;
     bool kept = conn->in.len > 0;
     char *room = kept ? buffer_reserve(&conn->in, LOOP_READ_BYTES / 4) : loop->in;
     size_t room_bytes = kept ? LOOP_READ_BYTES / 4 : LOOP_READ_BYTES;
@@ -341,6 +339,9 @@ static void read_cb(evutil_socket_t fd, short what, void *context)
     ssize_t n = recv(fd, room, room_bytes, 0);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return;
+    /* After the read: what a lease allows is judged by a time that is no older than the request. */
+    loop->now = clock_read();
+    conn->active_ms = loop->now.boot_ms;
     if (n < 0)
         conn->dead = true;
     conn->eof = conn->eof || n == 0;

@@ -16,6 +16,7 @@
 struct auth;
 struct config;
 struct counters;
+struct leader;
 struct oid_issuer;
 struct store;
 struct store_worker;
@@ -44,6 +45,7 @@ struct dispatch_server {
 
 struct dispatch {
     struct oid_issuer *oid;
+    struct leader *leader;
     struct uuid_source *uuid;
     struct counters *counters;
     const struct store *store;

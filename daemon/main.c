@@ -1,7 +1,6 @@
 /* idmintd: argv, signals, wiring. The one file that exits. */
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +16,11 @@
 #include "config.h"
 #include "counter.h"
 #include "dispatch.h"
+#include "leader.h"
 #include "log.h"
 #include "notify.h"
 #include "oid.h"
+#include "process.h"
 #include "server.h"
 #include "settings.h"
 #include "store.h"
@@ -30,6 +31,8 @@
 static const struct timeval tick = {.tv_usec = 100000};
 /* A saved high water this far ahead of the clock is worth a warning at start. */
 #define FAR_AHEAD_S 60
+/* Clocks of two machines may differ in speed by this part of a lease. */
+#define LEASE_MARGIN_PARTS 20
 
 struct app {
     int argc;
@@ -46,8 +49,7 @@ struct app {
     struct event *events[6];
     size_t event_count;
 
-    struct store_op high_water; /* one save at a time */
-    atomic_bool saving;
+    struct leader leader;
     bool forward_step_told;
     int64_t watchdog_ms, watched_ms;
 };
@@ -114,24 +116,7 @@ static void pooled_random(void *context, void *bytes, size_t len)
     pool.left -= len;
 }
 
-/* --- The ObjectId high water --- */
-
-static void high_water_done(struct store_op *op)
-{
-    struct app *app = (struct app *)((char *)op - offsetof(struct app, high_water));
-    if (op->result == STORE_DONE)
-        oid_saved(&app->oid, op->value);
-    atomic_store(&app->saving, false);
-}
-
-static void save_high_water(struct app *app, int64_t second)
-{
-    if (second < 0 || atomic_exchange(&app->saving, true))
-        return;
-    app->high_water = (struct store_op){
-        .verb = STORE_HIGH_WATER, .name = "", .value = second, .done = high_water_done};
-    store_worker_submit(app->worker, &app->high_water);
-}
+/* --- Time --- */
 
 static void tell_clock(struct app *app, struct clock_now now)
 {
@@ -147,7 +132,7 @@ static void tick_cb(evutil_socket_t fd, short what, void *context)
 {
     struct app *app = context;
     struct clock_now now = clock_read();
-    save_high_water(app, oid_wanted_high_water(&app->oid, now));
+    leader_tick(&app->leader, now);
     tell_clock(app, now);
     if (app->watchdog_ms > 0 && now.boot_ms - app->watched_ms >= app->watchdog_ms) {
         app->watched_ms = now.boot_ms;
@@ -193,13 +178,36 @@ static int start_counters(struct app *app, char *why, size_t why_bytes)
     return status;
 }
 
+static void leader_event(void *context, enum leader_event event, const char *address)
+{
+    if (event == LEADER_TOOK)
+        log_line(LOG_NOTICE, "leads: issues ObjectIds from now on");
+    else if (event == LEADER_LOST)
+        log_line(LOG_WARNING, "leads no more: no ObjectIds until the lease is had again");
+    else
+        log_line(LOG_NOTICE, "%s leads; ObjectIds are had there", address);
+}
+
+static void start_leader(struct app *app)
+{
+    int64_t lease_ms = app->settings->config.mongo.lease_ms;
+    struct leader_settings settings = {
+        .lease = {.length_ms = lease_ms, .margin_ms = lease_ms / LEASE_MARGIN_PARTS},
+        .now = clock_read,
+        .owner_ended = process_has_ended,
+        .event = leader_event};
+    process_name(settings.lease.owner);
+    leader_init(&app->leader, &settings, app->store->shared, &app->oid, app->worker);
+}
+
 static void start_oid(struct app *app)
 {
     const struct config *config = &app->settings->config;
+    int64_t window_ms = app->store->shared ? config->mongo.window_ms : config->oid.window_ms;
     const struct oid_settings settings = {.lead_ms = config->oid.lead_ms,
                                           .forward_ms = config->oid.forward_step_ms,
                                           .settle_ms = config->oid.forward_settle_ms,
-                                          .window_s = config->oid.window_ms / 1000};
+                                          .window_s = window_ms / 1000};
     uint8_t random[OBJECTID_RANDOM_BYTES + 3];
     struct clock_now now = clock_read();
     int64_t saved_s = app->store->facts.high_water_s;
@@ -210,13 +218,14 @@ static void start_oid(struct app *app)
                  "the saved ObjectId high water is %lld s ahead of the clock: ids carry later "
                  "seconds until the clock has caught up; see --reset-high-water",
                  (long long)(saved_s - now.real_ms / 1000));
-    save_high_water(app, oid_wanted_high_water(&app->oid, now));
+    start_leader(app);
 }
 
 static int start_dispatch(struct app *app, char *why, size_t why_bytes)
 {
     uuid_init(&app->uuid, pooled_random, NULL);
     app->dispatch.oid = &app->oid;
+    app->dispatch.leader = &app->leader;
     app->dispatch.uuid = &app->uuid;
     app->dispatch.counters = app->counters;
     app->dispatch.store = app->store;
@@ -293,7 +302,14 @@ static int start(struct app *app, char *why, size_t why_bytes)
     if (start_counters(app, why, why_bytes) < 0)
         return -1;
     start_oid(app);
-    return start_dispatch(app, why, why_bytes);
+    if (start_dispatch(app, why, why_bytes) < 0)
+        return -1;
+    /* Others send clients to where it is configured to be, else to where it listens first. */
+    const char *advertise = config->listen.advertise;
+    leader_advertise(&app->leader,
+                     advertise != NULL ? advertise : app->server.listeners[0].address);
+    leader_tick(&app->leader, clock_read());
+    return 0;
 }
 
 /* --- Stopping --- */
@@ -301,18 +317,21 @@ static int start(struct app *app, char *why, size_t why_bytes)
 /* What is in flight has ended: no thread issues any more. Hand back what was reserved ahead. */
 static void hand_back(struct app *app)
 {
-    struct store_op lower = {.verb = STORE_HIGH_WATER, .name = "", .done = NULL};
+    struct store_op last;
+    struct store_lease record;
     if (app->counters != NULL)
         counters_give_back(app->counters);
     store_worker_destroy(app->worker);
     app->worker = NULL;
     if (app->counters == NULL)
         return;
-    lower.value = oid_close(&app->oid);
-    struct store_op *ops[] = {&lower};
-    store_commit(app->store, ops, 1);
-    if (lower.result != STORE_DONE)
-        log_line(LOG_WARNING, "the high water could not be lowered: %s", lower.text);
+    struct store_op *ops[] = {&last};
+    if (leader_last_op(&app->leader, clock_read().boot_ms, &last, &record)) {
+        store_commit(app->store, ops, 1);
+        if (last.result != STORE_DONE)
+            log_line(LOG_WARNING, "the high water could not be lowered: %s", last.text);
+    }
+    leader_finish(&app->leader);
 }
 
 static void finish(struct app *app)

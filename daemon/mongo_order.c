@@ -35,12 +35,15 @@ static enum mongo_step order_read(struct mongo_work *work, const struct mongo_va
     return MONGO_STEP_DONE;
 }
 
-static enum mongo_step bump(struct mongo_work *work, enum mongo_state_change change)
+static enum mongo_step bump(struct mongo_work *work, int64_t expected,
+                            enum mongo_state_change change)
 {
     struct store_op *op = work->op;
-    if (mongo_state_bump(work->state, work->call, op->name, op->name_len, change, &work->options,
-                         &work->fault) == 0)
+    if (mongo_state_bump(work->state, work->call, op->name, op->name_len, expected, change,
+                         &work->options, &work->fault) == 0)
         return MONGO_STEP_DONE;
+    if (work->fault.code == 11000)
+        return MONGO_STEP_AGAIN;
     /* A generation more harms nobody, and the counter itself was not touched. */
     work->fault.result = STORE_NOT_DONE;
     return MONGO_STEP_FAILED;
@@ -59,12 +62,14 @@ static enum mongo_step order_create(struct mongo_work *work, const struct mongo_
     if (wrong != NULL || op->counter.value > op->counter.max)
         return mongo_create(work, value); /* REFUSED, before anything is stated */
     work->options = op->counter;
-    if (bump(work, MONGO_STATE_STATE) != MONGO_STEP_DONE)
-        return MONGO_STEP_FAILED;
-    enum mongo_step step = mongo_create(work, value);
+    enum mongo_step step = bump(work, before.generation, MONGO_STATE_STATE);
+    if (step != MONGO_STEP_DONE)
+        return step;
+    step = mongo_create(work, value);
     if (step == MONGO_STEP_AGAIN) {
+        int64_t ours = work->options.generation;
         work->options = before;
-        if (bump(work, MONGO_STATE_RESTORE) != MONGO_STEP_DONE)
+        if (bump(work, ours, MONGO_STATE_RESTORE) == MONGO_STEP_FAILED)
             return MONGO_STEP_FAILED;
     }
     return step;
@@ -100,15 +105,16 @@ static enum mongo_step order_set(struct mongo_work *work, const struct mongo_val
         return MONGO_STEP_DONE;
     }
     if (!is_there(value))
-        return bump(work, MONGO_STATE_KEEP) == MONGO_STEP_DONE ? mongo_create(work, value)
-                                                               : MONGO_STEP_FAILED;
+        return bump(work, MONGO_STATE_ANY, MONGO_STATE_KEEP) == MONGO_STEP_DONE
+                   ? mongo_create(work, value)
+                   : MONGO_STEP_FAILED;
     if (store_counter_apply(op, true, &counter, &generation) != STORE_WHOLE)
         return MONGO_STEP_DONE;
     if (!mongo_number_of(work->place, work->options.step, op->value, &number)) {
         mongo_fault_set(&work->fault, STORE_REFUSED, "the next value would be no int64");
         return MONGO_STEP_FAILED;
     }
-    if (bump(work, MONGO_STATE_KEEP) != MONGO_STEP_DONE)
+    if (bump(work, MONGO_STATE_ANY, MONGO_STATE_KEEP) != MONGO_STEP_DONE)
         return MONGO_STEP_FAILED;
     return set_number(work, value, op->verb == STORE_RAISE ? "$max" : "$set", number);
 }
@@ -121,7 +127,7 @@ static enum mongo_step order_drop(struct mongo_work *work, const struct mongo_va
         work->op->result = STORE_ABSENT;
         return MONGO_STEP_DONE;
     }
-    if (bump(work, MONGO_STATE_FORGET) != MONGO_STEP_DONE)
+    if (bump(work, MONGO_STATE_ANY, MONGO_STATE_FORGET) != MONGO_STEP_DONE)
         return MONGO_STEP_FAILED;
     mongo_place_filter(work->place, work->op->name, work->op->name_len, &filter);
     if (mongo_modify(work, &filter, NULL, &gone) < 0)

@@ -7,6 +7,8 @@
 
 #include "limit.h"
 
+/* Of a counter that no command has changed; documents hold how often one has since. */
+#define FIRST_GENERATION 1
 #define ID_BYTES (sizeof("counter/") + LIMIT_NAME_BYTES)
 
 static int64_t now_ms(void)
@@ -82,7 +84,7 @@ static void configured(const struct mongo_state *state, const char *name, size_t
     while (c != NULL && !(strlen(c->name) == name_len && memcmp(c->name, name, name_len) == 0))
         c = c->next;
     config_counter_create(state->config, c, options);
-    options->generation = 0;
+    options->generation = FIRST_GENERATION;
 }
 
 static void parse_number(const bson_t *document, const char *key, int64_t *number)
@@ -103,7 +105,9 @@ void mongo_state_parse(const struct mongo_state *state, const bson_t *document, 
     parse_number(document, "cache", &stated.cache);
     if (store_counter_check(&stated) == NULL)
         *options = stated;
-    parse_number(document, "generation", &options->generation);
+    int64_t changes = 0;
+    parse_number(document, "generation", &changes);
+    options->generation = FIRST_GENERATION + changes;
 }
 
 static void make_id(char id[ID_BYTES], const char *name, size_t name_len)
@@ -176,16 +180,45 @@ static void append_change(bson_t *update, enum mongo_state_change change,
     bson_append_document_end(update, &inner);
 }
 
+static int change_state(struct mongo_state *state, struct mongo_call *call, const char *id,
+                        int64_t expected, const bson_t *update, bson_t *reply,
+                        struct mongo_fault *fault)
+{
+    bson_t query, value;
+    int result = -1;
+    bson_init(&query);
+    BSON_APPEND_UTF8(&query, "_id", id);
+    if (expected != MONGO_STATE_ANY)
+        BSON_APPEND_INT64(&query, "generation", expected - FIRST_GENERATION);
+    fault->code = 11000;
+    /* Two may make the document at once: then one finds that the other has. */
+    for (int tries = 0; tries < 3 && result < 0 && fault->code == 11000; tries++)
+        result =
+            mongo_write(call, state->config->mongo.state_database,
+                        BCON_NEW("findAndModify", MONGO_STATE_COLLECTION, "query",
+                                 BCON_DOCUMENT(&query), "update", BCON_DOCUMENT(update), "upsert",
+                                 BCON_BOOL(expected <= FIRST_GENERATION), "new", BCON_BOOL(true)),
+                        reply, fault);
+    bson_destroy(&query);
+    if (result == 0 && !mongo_find_document(reply, "value", &value)) {
+        bson_destroy(reply);
+        mongo_fault_set(fault, STORE_NOT_DONE, "the counter's options changed meanwhile");
+        fault->code = 11000;
+        return -1;
+    }
+    return result;
+}
+
 int mongo_state_bump(struct mongo_state *state, struct mongo_call *call, const char *name,
-                     size_t name_len, enum mongo_state_change change, struct store_counter *options,
-                     struct mongo_fault *fault)
+                     size_t name_len, int64_t expected, enum mongo_state_change change,
+                     struct store_counter *options, struct mongo_fault *fault)
 {
     char id[ID_BYTES];
     struct store_counter stored;
     bson_t reply, update;
     bson_iter_t at;
     int64_t read_ms = now_ms();
-    int result = -1;
+    int result;
     make_id(id, name, name_len);
     configured(state, name, name_len, &stored);
     if (change == MONGO_STATE_RESTORE && stored.start == options->start &&
@@ -197,18 +230,12 @@ int mongo_state_bump(struct mongo_state *state, struct mongo_call *call, const c
     bson_t *inc = BCON_NEW("generation", BCON_INT64(1));
     BSON_APPEND_DOCUMENT(&update, "$inc", inc);
     bson_destroy(inc);
-    fault->code = 11000;
-    for (int tries = 0; tries < 3 && result < 0 && fault->code == 11000; tries++)
-        result = mongo_write(call, state->config->mongo.state_database,
-                             BCON_NEW("findAndModify", MONGO_STATE_COLLECTION, "query", "{", "_id",
-                                      BCON_UTF8(id), "}", "update", BCON_DOCUMENT(&update),
-                                      "upsert", BCON_BOOL(true), "new", BCON_BOOL(true)),
-                             &reply, fault);
+    result = change_state(state, call, id, expected, &update, &reply, fault);
     bson_destroy(&update);
     if (result < 0)
         return -1;
     if (mongo_find(&reply, "value.generation", &at))
-        options->generation = bson_iter_as_int64(&at);
+        options->generation = FIRST_GENERATION + bson_iter_as_int64(&at);
     bson_destroy(&reply);
     if (change != MONGO_STATE_FORGET)
         stored = *options;

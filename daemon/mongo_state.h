@@ -47,11 +47,15 @@ enum mongo_state_change {
     MONGO_STATE_FORGET,
 };
 
+#define MONGO_STATE_ANY INT64_C(-1)
+
 /* A new generation, which is told in options->generation, and with it options stated or forgotten.
+ * Where it is not `expected` any more (or ANY), nothing is done: -1, and the fault's code is 11000.
  */
 int mongo_state_bump(struct mongo_state *state, struct mongo_call *call, const char *name,
-                     size_t name_len, enum mongo_state_change change, struct store_counter *options,
-                     struct mongo_fault *fault) __attribute__((warn_unused_result));
+                     size_t name_len, int64_t expected, enum mongo_state_change change,
+                     struct store_counter *options, struct mongo_fault *fault)
+    __attribute__((warn_unused_result));
 
 /* The counter was seen like this; its value is a floor from now on. */
 void mongo_state_saw(struct mongo_state *state, const char *name, size_t name_len,

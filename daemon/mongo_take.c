@@ -94,7 +94,8 @@ static enum mongo_step mend(struct mongo_work *work)
     switch (value.kind) {
     case MONGO_NO_DOCUMENT:
     case MONGO_NO_FIELD:
-        return mongo_create(work, &value);
+        /* It may have been dropped elsewhere: the next one has another generation. */
+        return mongo_work_options(work, true) < 0 ? MONGO_STEP_DONE : mongo_create(work, &value);
     case MONGO_INT32:
     case MONGO_INT64:
         return exhausted(work, &value);

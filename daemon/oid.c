@@ -111,6 +111,22 @@ void oid_init(struct oid_issuer *issuer, const struct oid_settings *settings,
     atomic_init(&issuer->forward_since_ms, 0);
 }
 
+void oid_resume(struct oid_issuer *issuer, struct clock_now now, int64_t saved_s)
+{
+    uint64_t tick = atomic_load_explicit(&issuer->tick, memory_order_relaxed);
+    uint64_t next;
+
+    saved_s = least(greatest(saved_s, -1), SECOND_END - 2);
+    do {
+        if (tick_second(tick) > saved_s)
+            break;
+        next = (tick & CLOSED) | (uint64_t)(saved_s + 1) << COUNTER_BITS | (tick & COUNTER_MASK);
+    } while (!atomic_compare_exchange_weak_explicit(&issuer->tick, &tick, next,
+                                                    memory_order_acq_rel, memory_order_relaxed));
+    /* As at a start: a high water ahead of real time is no lead. */
+    raise_to(&issuer->offset_ms, (saved_s + 1) * 1000 - now.boot_ms);
+}
+
 /* The hottest function of the daemon: without contention one write to shared memory, that of the
  * tick. */
 int oid_take(struct oid_issuer *issuer, struct clock_now now, uint32_t count, uint64_t *first)

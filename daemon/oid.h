@@ -55,6 +55,10 @@ void oid_init(struct oid_issuer *issuer, const struct oid_settings *settings,
               const uint8_t random[OBJECTID_RANDOM_BYTES + 3], struct clock_now now,
               int64_t saved_s);
 
+/* This daemon issues from now on, where another one did before: all that comes is past the saved
+ * second, and waits for oid_saved. Any thread, while nobody is allowed to take. */
+void oid_resume(struct oid_issuer *issuer, struct clock_now now, int64_t saved_s);
+
 /* Take the `count` (1 .. 2^24) contiguous ticks *first .. *first + count - 1. Any thread. `now` is
  * to be fresh: by a clock that was read long ago others seem far ahead, which gives OID_LEAD. */
 int oid_take(struct oid_issuer *issuer, struct clock_now now, uint32_t count, uint64_t *first)

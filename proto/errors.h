@@ -18,6 +18,7 @@
               "the stored counter went back; it is stopped until RAISE or RESET FORCE")            \
     ERROR_ROW(TRYAGAIN, "TRYAGAIN", "nothing was taken: repeat")                                   \
     ERROR_ROW(UNCERTAIN, "UNCERTAIN", "values may have been taken; they will not be issued again") \
+    ERROR_ROW(NOTLEADER, "NOTLEADER", "another daemon issues these; its address follows")          \
     ERROR_ROW(EXHAUSTED, "EXHAUSTED", "the counter's MAX, or the end of the format, is reached")
 
 enum error_word {
