@@ -3,57 +3,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/un.h>
 
+#include "address.h"
 #include "config.h"
-#include "quantity.h"
 #include "store.h"
 
-#define HOST_BYTES 256
-
-/* One address of listen.resp; it is resolved only when it is listened on. */
-struct place {
-    char host[HOST_BYTES]; /* empty: a Unix socket */
-};
-
-/* NULL, or why text[0..len) is no address. */
-static const char *read_place(const char *text, size_t len, struct place *place)
-{
-    static const char bad[] = "not an address: give host:port, [v6]:port or unix:PATH";
-    struct sockaddr_un local;
-    *place = (struct place){""};
-    if (len >= 5 && memcmp(text, "unix:", 5) == 0)
-        return len - 5 == 0 || len - 5 >= sizeof(local.sun_path)
-                   ? "the path of a Unix socket has 1 to 107 bytes"
-                   : NULL;
-
-    const char *colon = memrchr(text, ':', len);
-    char port_text[QUANTITY_TEXT] = "";
-    int64_t port;
-    size_t host_len = colon ? (size_t)(colon - text) : 0;
-    size_t port_len = len - host_len - 1;
-    if (host_len == 0 || port_len >= sizeof(port_text))
-        return bad;
-    memcpy(port_text, colon + 1, port_len);
-    if (quantity_parse(QUANTITY_COUNT, port_text, &port) || port < 0 || port > 65535)
-        return "a port is a number from 0 to 65535";
-    bool bracketed = text[0] == '[' && text[host_len - 1] == ']';
-    if (bracketed) {
-        text++;
-        host_len -= 2;
-    }
-    if (host_len == 0 || host_len >= HOST_BYTES || (memchr(text, ':', host_len) && !bracketed))
-        return bad;
-    memcpy(place->host, text, host_len);
-    place->host[host_len] = '\0';
-    return NULL;
-}
-
 /* What a name stands for is known, and judged, only when it is listened on. */
-static bool is_network(const struct place *place)
+static bool is_network(const struct address *place)
 {
     struct in_addr v4;
     struct in6_addr v6;
+    if (place->local)
+        return false;
     if (inet_pton(AF_INET, place->host, &v4) == 1)
         return ntohl(v4.s_addr) >> 24 != 127;
     if (inet_pton(AF_INET6, place->host, &v6) == 1)
@@ -69,10 +30,12 @@ static int check_listen(const struct config *config, char *why, size_t why_bytes
         size_t size = strcspn(at, ","), len = size;
         while (len > 0 && (at[len - 1] == ' ' || at[len - 1] == '\t'))
             len--;
-        struct place place;
-        const char *bad = read_place(at, len, &place);
-        if (bad) {
-            snprintf(why, why_bytes, "[listen] resp: \"%.*s\": %s", (int)len, at, bad);
+        struct address place;
+        if (!address_parse(at, len, &place)) {
+            snprintf(
+                why, why_bytes,
+                "[listen] resp: \"%.*s\": not an address: give host:port, [v6]:port or unix:PATH",
+                (int)len, at);
             return -1;
         }
         if (is_network(&place) && !config->auth.password_file && !config->auth.allow_open) {
