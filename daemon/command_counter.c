@@ -122,6 +122,7 @@ static enum dispatch_status take_values(struct call *call, const struct resp_arg
     take->count = count;
     take->unit_step = form == TAKE_LAST && count > 1;
     take->batch = &call->session->host->batch;
+    take->behind = call->session->pending > 0;
     take->done = take_done;
     uint32_t wanted = call->repeat;
     while (wanted > 0) {

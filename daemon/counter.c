@@ -218,6 +218,7 @@ static enum counter_status take_locked(struct counters *counters, struct clock_n
     if (flush == NULL)
         return fail(take, ERROR_TRYAGAIN, "out of memory");
     take->flush = flush;
+    flush->ordered = flush->ordered || take->behind;
     *flush->tail = take;
     flush->tail = &take->next;
     counter->waiting++;

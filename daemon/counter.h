@@ -6,7 +6,8 @@
  * the next one. When its commit is done, the values are dealt to its takes in order, and each
  * take's `done` is called.
  * Order: takes of one name are served in the order they came, so neither a block nor a later flush
- * overtakes a take that waits (on stores with one flight a counter).
+ * overtakes a take that waits. Where a store has several flights of one counter under way, they may
+ * end in any order; who says that he is `behind` gets none of them beside his.
  * Locks: the table is cut into shards by the name's hash, one mutex each, held for no longer than
  * it takes to serve; no lock is held while the worker is handed an op, nor while `done` or `event`
  * is called.
@@ -53,12 +54,14 @@ struct counter_take {
     uint32_t repeat;           /* in: replies that want so many, 1 .. LIMIT_RUN */
     struct store_batch *batch; /* in: where a flush that this take opens is gathered, for the caller
                                 * to submit soon; NULL: it is submitted at once */
-    bool unit_step;            /* in: refused unless the counter's STEP is 1 */
-    uint32_t served;           /* out: so many replies got values, from the first on */
-    enum error_word error;     /* out: what the others got; NONE if all were served */
-    int64_t first;             /* out: first value of the first reply */
-    int64_t step;              /* out: reply i has first + (i * count + 0 .. count - 1) * step */
-    char *text; /* out: why, where `error` is set; NULL or from malloc, caller frees */
+    bool
+        behind; /* in: an earlier take of the same client may be under way: not in parallel to it */
+    bool unit_step;        /* in: refused unless the counter's STEP is 1 */
+    uint32_t served;       /* out: so many replies got values, from the first on */
+    enum error_word error; /* out: what the others got; NONE if all were served */
+    int64_t first;         /* out: first value of the first reply */
+    int64_t step;          /* out: reply i has first + (i * count + 0 .. count - 1) * step */
+    char *text;            /* out: why, where `error` is set; NULL or from malloc, caller frees */
     void (*done)(struct counter_take *take); /* on a worker thread; may free the take */
 };
 

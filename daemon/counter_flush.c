@@ -41,7 +41,8 @@ struct counter_flush *counter_flush_open(struct counters *counters, struct count
 struct counter_flush *counter_flush_due(struct counters *counters, struct counter *counter)
 {
     struct counter_flush *flush = counter->open;
-    if (flush == NULL || flush->submitted || counter->flights >= counters->flights)
+    if (flush == NULL || flush->submitted || counter->flights >= counters->flights ||
+        (flush->ordered && counter->flights > 0))
         return NULL;
     flush->submitted = true;
     return flush;
@@ -301,6 +302,12 @@ static bool close_flush(struct store_op *op)
     struct due due = {.tail = &due.finished};
 
     pthread_mutex_lock(&shard->lock);
+    if (!flush->closed && flush->ordered && counter->flights > 0) {
+        /* It was submitted before it came to be ordered: the flight that lands submits it again. */
+        flush->submitted = false;
+        pthread_mutex_unlock(&shard->lock);
+        return false;
+    }
     if (!flush->closed) { /* else it goes round once more: it was under way already */
         flush->closed = true;
         counter->open = NULL;

@@ -38,6 +38,7 @@ struct counter_flush {
     struct counter_take *head, **tail;
     bool closed;
     bool submitted;
+    bool ordered; /* a take of it is behind one that may be under way: no other flight beside it */
     bool prefetch;
     bool read;     /* the counter was looked at first, for its step */
     bool allotted; /* MAX is near: the takes' `served` says what fits, `want` what to commit */

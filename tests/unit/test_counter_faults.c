@@ -267,6 +267,48 @@ START_TEST(several_flights)
 }
 END_TEST
 
+/* A client's second take is not under way beside its first, whether the flush that it joins has
+ * been submitted already (loop 1) or not: flights may land in any order. */
+START_TEST(a_take_behind_another_waits_for_it)
+{
+    struct bench *bench = bench_create(1, 1, MANY, 1);
+    struct wish mine[2], other;
+    struct batch first, second;
+    bench->flights = 3;
+    bench_restart(bench);
+    ask(bench, &mine[0], "a", 1);
+    pick(bench, &first);
+    if (_i == 1)
+        ask(bench, &other, "a", 1);
+    mine[1] = (struct wish){.take = {.count = 1, .repeat = 1, .behind = true, .done = wish_done},
+                            .bench = bench,
+                            .waits = true};
+    ck_assert_int_eq(counter_take(bench->counters, bench_clock, "a", 1, &mine[1].take),
+                     COUNTER_WAITS);
+    pick(bench, &second);
+    ck_assert_uint_eq(second.count, 0);
+    ck_assert(!mine[1].done);
+    commit(bench, &first);
+    finish(&first);
+    run(bench);
+    ck_got(&mine[0], 1);
+    if (_i == 1)
+        ck_got(&other, 2);
+    ck_got(&mine[1], _i == 1 ? 3 : 2);
+    /* The next one, behind nothing, flies beside others again. */
+    ask(bench, &mine[0], "a", 1);
+    pick(bench, &first);
+    ask(bench, &mine[1], "a", 1);
+    pick(bench, &second);
+    ck_assert_uint_eq(second.count, 1);
+    commit(bench, &first);
+    commit(bench, &second);
+    finish(&first);
+    finish(&second);
+    bench_destroy(bench);
+}
+END_TEST
+
 /* --- Counters that do not exist --- */
 
 START_TEST(absent_name_is_an_error_and_takes_no_memory)
@@ -438,6 +480,7 @@ int main(void)
     tcase_add_test(backward, stopped_counter_is_not_evicted);
     tcase_add_test(backward, what_others_give_back_is_not_backward);
     tcase_add_loop_test(backward, several_flights, 0, 2);
+    tcase_add_loop_test(backward, a_take_behind_another_waits_for_it, 0, 2);
     suite_add_tcase(suite, backward);
     TCase *absent = tcase_create("absent");
     tcase_add_test(absent, absent_name_is_an_error_and_takes_no_memory);
