@@ -174,7 +174,8 @@ static void append_change(bson_t *update, enum mongo_state_change change,
     bson_t inner;
     if (change == MONGO_STATE_KEEP)
         return;
-    bson_append_document_begin(update, change == MONGO_STATE_STATE ? "$set" : "$unset", -1, &inner);
+    bson_append_document_begin(update, change == MONGO_STATE_FORGET ? "$unset" : "$set", -1,
+                               &inner);
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
         BSON_APPEND_INT64(&inner, fields[i].key, fields[i].number);
     bson_append_document_end(update, &inner);

@@ -130,7 +130,21 @@ class Mongod:
         self.process.send_signal(number)
 
     def pause(self):
+        """Returns when all its threads have stopped."""
         self.signal(signal.SIGSTOP)
+        end = time.monotonic() + DEADLINE_S
+        while not all(state == "T" for state in self._thread_states()):
+            assert time.monotonic() < end, "mongod does not stop"
+            time.sleep(0.005)
+
+    def _thread_states(self):
+        tasks = f"/proc/{self.process.pid}/task"
+        for task in os.listdir(tasks):
+            try:
+                with open(f"{tasks}/{task}/stat") as stat:
+                    yield stat.read().rsplit(")", 1)[1].split()[0]
+            except FileNotFoundError:
+                pass  # it has ended
 
     def resume(self):
         self.signal(signal.SIGCONT)

@@ -1,0 +1,277 @@
+"""What becomes of a request when MongoDB, or the way to it, fails: done, not done, or unknown, as
+section "Outcome" of the contract tells; never a value twice. By the server's own fail points."""
+
+import threading
+import time
+
+import pymongo
+import pytest
+
+from conftest import is_error, until_served
+from history import History
+from load import Load, next_one
+from resp import Client, Error
+
+WRITES = ["findAndModify"]
+ONCE = {"times": 1}
+
+
+@pytest.fixture
+def served(shop):
+    """A counter in use: a take is one findAndModify."""
+    shop.client_ = shop.client({"limits.request": "1s"})
+    with shop.client_ as client:
+        assert client.call("NEXT", "orders") == 1
+        yield shop, client, shop.servers.primary()
+
+
+def stored(shop, name="orders"):
+    return shop.counters.find_one({"_id": name})["seq"]
+
+
+# The server's codes for errors of commands that were certainly not carried out, and one that leaves
+# it open.
+NOT_DONE = [10107, 13435, 13436, 14, 2, 13, 40, 112]
+OPEN = [91, 189, 11600, 11602, 50, 8, 6, 89]
+
+
+@pytest.mark.parametrize("code", NOT_DONE)
+def test_code_that_proves_nothing_was_done(served, code):
+    shop, client, primary = served
+    primary.failpoint(ONCE, WRITES, errorCode=code)
+    reply = client.call("NEXT", "orders")
+    if code == 14:  # looked at, and tried again
+        assert reply == 2
+    else:
+        is_error(reply, "TRYAGAIN")
+        assert stored(shop) == 1
+        assert until_served(client, "NEXT", "orders") == 2
+
+
+@pytest.mark.parametrize("code", OPEN)
+def test_code_that_leaves_it_open(served, code):
+    shop, client, primary = served
+    primary.failpoint(ONCE, WRITES, errorCode=code)
+    is_error(client.call("NEXT", "orders"), "UNCERTAIN")
+    assert until_served(client, "NEXT", "orders") == stored(shop)
+
+
+@pytest.mark.parametrize("code", [64, 91, 100, 10107])
+def test_write_concern_error(served, code):
+    """It was applied, and came with a value: which may roll back, and is never issued."""
+    shop, client, primary = served
+    error = {"code": code, "errmsg": "waiting for replication timed out"}
+    primary.failpoint(ONCE, WRITES, writeConcernError=error)
+    is_error(client.call("NEXT", "orders"), "UNCERTAIN")
+    assert stored(shop) == 2
+    assert until_served(client, "NEXT", "orders") == 3
+
+
+def test_cut_before_it_is_applied(served):
+    shop, client, primary = served
+    primary.failpoint(ONCE, WRITES, closeConnection=True)
+    is_error(client.call("NEXT", "orders"), "UNCERTAIN")
+    assert until_served(client, "NEXT", "orders") == 2
+
+
+def test_cut_of_the_insert(served):
+    shop, client, primary = served
+    primary.failpoint(ONCE, ["insert"], closeConnection=True)
+    is_error(client.call("NEXT", "bills"), "UNCERTAIN")
+    assert until_served(client, "NEXT", "bills") == 1
+
+
+def test_slow_within_the_time(served):
+    shop, client, primary = served
+    primary.failpoint(ONCE, WRITES, blockConnection=True, blockTimeMS=200)
+    assert client.call("NEXT", "orders") == 2
+
+
+def test_slow_beyond_the_time(served):
+    """Answered in time; the late value, which the server did give, is never issued."""
+    shop, client, primary = served
+    primary.failpoint(ONCE, WRITES, blockConnection=True, blockTimeMS=3000)
+    began = time.monotonic()
+    is_error(client.call("NEXT", "orders"), "UNCERTAIN")
+    assert time.monotonic() - began < 2.5  # 1 s, and a slow machine
+    value = until_served(client, "NEXT", "orders")
+    assert value > 1
+    shop.mongo.admin.command("ping")
+    assert value <= stored(shop)
+
+
+def test_reads_take_nothing(served):
+    shop, client, primary = served
+    primary.failpoint(ONCE, ["find"], errorCode=91)
+    is_error(client.call("GET", "orders"), "TRYAGAIN")
+    assert until_served(client, "GET", "orders") == b"1"
+
+
+def test_rights_lost(served):
+    """What MongoDB says reaches the client."""
+    shop, client, primary = served
+    primary.failpoint({"times": 1}, WRITES, errorCode=13)
+    assert "failCommand" in is_error(client.call("NEXT", "orders"), "TRYAGAIN")
+
+
+def test_ids_do_not_notice(served):
+    shop, client, primary = served
+    until_served(client, "OID")
+    primary.failpoint("alwaysOn", WRITES, blockConnection=True, blockTimeMS=800)
+    takers = [Client(client_address(shop)) for _ in range(4)]
+    for taker in takers:
+        taker.send(b"NEXT orders\r\n")
+    for _ in range(200):
+        began = time.monotonic()
+        assert not isinstance(client.call("OID"), Error)
+        assert time.monotonic() - began < 0.5
+    primary.failpoint_off()
+    for taker in takers:
+        taker.reply()
+        taker.close()
+
+
+def client_address(shop):
+    host, port = shop.client_.sock.getpeername()[:2]
+    return f"{host}:{port}"
+
+
+def home_made(shop, stop, taken):
+    """An application with the usual recipe, at the same time."""
+    counters = shop.counters.with_options(
+        write_concern=pymongo.WriteConcern("majority", j=True, wtimeout=2000)
+    )
+    while not stop.is_set():
+        try:
+            after = counters.find_one_and_update(
+                {"_id": "orders"}, {"$inc": {"seq": 1}}, upsert=True, return_document=True
+            )
+            taken.append(after["seq"])
+        except pymongo.errors.PyMongoError:
+            pass
+
+
+def under_load(shop, faults, **settings):
+    """Two daemons and two home-made writers at once; faults() meanwhile; then all that was told is
+    held against the promises, and all goes on."""
+    daemons = [shop.start(settings), shop.start(settings)]
+    story, stop, taken = History(), threading.Event(), []
+    writers = [threading.Thread(target=home_made, args=(shop, stop, taken)) for _ in range(2)]
+    loads = [
+        Load(daemon.address, story, [next_one("orders")], threads=1, depth=4, seed=i)
+        for i, daemon in enumerate(daemons)
+    ]
+    with loads[0], loads[1]:
+        for writer in writers:
+            writer.start()
+        faults(lambda: story.count("done"))
+        stop.set()
+        for writer in writers:
+            writer.join()
+    for daemon in daemons:
+        with Client(daemon.address) as client:
+            until_served(client, "NEXT", "orders")
+    assert story.check() == []
+    issued = [op.first for op in story.by_key()["orders"] if op.outcome == "done" and op.count]
+    assert issued and taken
+    assert len(set(issued) | set(taken)) == len(issued) + len(taken)
+    return story
+
+
+def wait_for(progress, more, deadline_s=60):
+    end, begun = time.monotonic() + deadline_s, progress()
+    while progress() < begun + more:
+        assert time.monotonic() < end, "nothing is served any more"
+        time.sleep(0.02)
+
+
+def test_fail_points_under_load(shop):
+    def faults(progress):
+        primary = shop.servers.primary()
+        error = {"code": 64, "errmsg": "timed out"}
+        for fault in (
+            {"closeConnection": True},
+            {"errorCode": 91},
+            {"errorCode": 10107},
+            {"writeConcernError": error},
+            {"blockConnection": True, "blockTimeMS": 1200},
+        ):
+            primary.failpoint({"activationProbability": 0.3}, WRITES, **fault)
+            wait_for(progress, 30)
+        primary.failpoint_off()
+        wait_for(progress, 100)
+
+    story = under_load(shop, faults)
+    assert story.count("unknown") and story.count("not_done")
+
+
+def test_step_down_under_load(shop3):
+    def faults(progress):
+        for _ in range(2):
+            wait_for(progress, 100)
+            shop3.servers.step_down(seconds=5)
+            shop3.servers.primary()
+            wait_for(progress, 100)
+
+    under_load(shop3, faults)
+
+
+def test_primary_hangs_under_load(shop3):
+    def faults(progress):
+        wait_for(progress, 100)
+        hung = shop3.servers.primary()
+        hung.pause()
+        try:
+            shop3.servers.primary(other_than=hung)
+            wait_for(progress, 100)
+        finally:
+            hung.resume()
+        wait_for(progress, 100)
+
+    under_load(shop3, faults)
+
+
+def test_primary_killed_under_load(shop3):
+    def faults(progress):
+        wait_for(progress, 100)
+        killed = shop3.servers.primary()
+        killed.kill()
+        shop3.servers.primary(other_than=killed)
+        wait_for(progress, 100)
+        killed.start()
+        wait_for(progress, 100)
+
+    under_load(shop3, faults)
+
+
+def test_hung_server_is_told_in_time(shop3):
+    with shop3.client({"limits.request": "1s"}) as client:
+        assert client.call("NEXT", "orders") == 1
+        until_served(client, "OID")
+        hung = shop3.servers.primary()
+        hung.pause()
+        try:
+            for _ in range(3):
+                began = time.monotonic()
+                reply = client.call("NEXT", "orders")
+                assert isinstance(reply, Error) and reply.word in ("TRYAGAIN", "UNCERTAIN")
+                assert time.monotonic() - began < 2.5
+                assert not isinstance(client.call("OID"), Error)
+        finally:
+            hung.resume()
+        assert until_served(client, "NEXT", "orders") > 1
+
+
+def test_no_majority(shop3):
+    """A primary that no other one hears acknowledges nothing."""
+    with shop3.client({"limits.request": "1s"}) as client:
+        assert client.call("NEXT", "orders") == 1
+        others = shop3.servers.secondaries()
+        for member in others:
+            member.pause()
+        try:
+            is_error(client.call("NEXT", "orders"), "UNCERTAIN")
+        finally:
+            for member in others:
+                member.resume()
+        assert until_served(client, "NEXT", "orders") > 2
