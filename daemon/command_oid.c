@@ -121,14 +121,16 @@ static enum request_cancel oid_request_cancel(struct request *request)
     return REQUEST_TAKEN_BACK;
 }
 
-/* Where daemons share a store one of them issues: the request goes there. */
-static enum dispatch_status refer(struct call *call)
+/* Where daemons share a store one of them issues: refer to it. false: none is known, which may
+ * change within the request's time. */
+static bool refer(struct call *call)
 {
     struct leader_state state;
     leader_look(call->dispatch->leader, call->now.boot_ms, &state);
-    if (state.address[0] == '\0')
-        return command_error(call, ERROR_TRYAGAIN, "no daemon leads yet; nothing was taken");
-    return command_error(call, ERROR_NOTLEADER, "%s", state.address);
+    if (state.leads || state.address[0] == '\0')
+        return false;
+    (void)command_error(call, ERROR_NOTLEADER, "%s", state.address);
+    return true;
 }
 
 static bool waits(enum oid_status status)
@@ -139,7 +141,7 @@ static bool waits(enum oid_status status)
 static bool oid_request_poll(struct request *request, struct clock_now now)
 {
     struct oid_request *self = (struct oid_request *)request;
-    /* Who lost the lease meanwhile waits on: it comes back, or the time is over. */
+    /* Who does not lead, or does no more, waits on: it comes, or the time is over. */
     if (!leader_leads(self->leader, now.boot_ms))
         return false;
     self->status = oid_take(self->oid, now, self->wish.count * self->wish.repeat, &self->first);
@@ -166,11 +168,12 @@ static const struct request_kind oid_request_kind = {
 static enum dispatch_status issue(struct call *call, const struct oid_wish *wish)
 {
     struct oid_issuer *oid = call->dispatch->oid;
-    if (!leader_leads(call->dispatch->leader, call->now.boot_ms))
-        return refer(call);
+    bool leads = leader_leads(call->dispatch->leader, call->now.boot_ms);
     uint64_t first;
     enum oid_status status = OID_WINDOW;
-    if (call->session->waiting_oids == 0)
+    if (!leads && refer(call))
+        return DISPATCH_REPLIED;
+    if (leads && call->session->waiting_oids == 0)
         status = oid_take(oid, call->now, wish->count * wish->repeat, &first);
     if (status == OID_OK) {
         write_oids(call->out, wish, oid->random, first);
@@ -187,6 +190,7 @@ static enum dispatch_status issue(struct call *call, const struct oid_wish *wish
     }
     self->base.kind = &oid_request_kind;
     self->base.replies = wish->repeat;
+    self->base.by_time = true;
     self->oid = oid;
     self->leader = call->dispatch->leader;
     self->wish = *wish;

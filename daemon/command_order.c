@@ -22,6 +22,9 @@ struct order_slot {
 struct order_request {
     struct request base;
     void (*write)(struct order_request *self, struct buffer *out, bool resp3);
+    const struct dispatch *dispatch;
+    int64_t
+        settle_ms; /* once done, how long others may still use what was reserved before; 0: not */
     atomic_size_t open; /* orders not done yet */
     size_t count;
     struct buffer rows; /* LIST: each row's reply */
@@ -51,6 +54,8 @@ static enum request_cancel order_cancel(struct request *request)
     size_t taken_back = 0;
     for (size_t i = 0; i < self->count; i++)
         taken_back += counter_withdraw(&self->orders[i].order);
+    if (atomic_load(&self->open) == 0 && request->by_time)
+        return REQUEST_TAKEN_BACK; /* done, and waits for its time to be told */
     if (taken_back == 0)
         return REQUEST_UNDER_WAY;
     return atomic_fetch_sub(&self->open, taken_back) == taken_back ? REQUEST_TAKEN_BACK
@@ -65,15 +70,24 @@ static void order_destroy(struct request *request)
     free(self);
 }
 
+static bool order_poll(struct request *request, struct clock_now now)
+{
+    return now.boot_ms >= request->ready_ms;
+}
+
 static const struct request_kind order_kind = {
     .write = order_write,
     .cancel = order_cancel,
+    .poll = order_poll,
     .destroy = order_destroy,
 };
 
 static void order_done(struct counter_order *order)
 {
     struct order_request *self = ((struct order_slot *)order)->request;
+    const struct store_op *op = &order->op;
+    if (self->settle_ms > 0 && op->result == STORE_DONE && op->counter.cache > 1)
+        self->base.ready_ms = self->dispatch->now().boot_ms + self->settle_ms;
     if (atomic_fetch_sub(&self->open, 1) == 1)
         self->base.host->completed(self->base.host, &self->base);
 }
@@ -97,6 +111,12 @@ static struct order_request *order_create(struct call *call, const struct resp_a
     self->base.host = call->session->host;
     self->base.replies = 1;
     self->base.reads = verb == STORE_READ || verb == STORE_LIST;
+    self->dispatch = call->dispatch;
+    /* After these, nobody may issue what was reserved before: where other daemons may hold blocks,
+     * that is so when the blocks' time is over. */
+    if (call->dispatch->store->shared &&
+        (verb == STORE_RAISE || verb == STORE_RESET || verb == STORE_DROP))
+        self->settle_ms = call->dispatch->config->counters.block_ms;
     self->names = at;
     self->count = count;
     atomic_init(&self->open, count);

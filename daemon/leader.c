@@ -129,7 +129,9 @@ void leader_look(struct leader *leader, int64_t boot_ms, struct leader_state *st
         return;
     pthread_mutex_lock(&leader->lock);
     state->epoch = leader->lease.seen.epoch;
-    if (leader->lease.seen_ms >= 0 && !leader->lease.seen.given)
+    /* A record that is this daemon's though it does not lead: whoever leads is not known. */
+    bool mine = strcmp(leader->lease.seen.owner, leader->settings.lease.owner) == 0;
+    if (leader->lease.seen_ms >= 0 && !leader->lease.seen.given && (state->leads || !mine))
         memcpy(state->address, leader->lease.seen.address, sizeof state->address);
     pthread_mutex_unlock(&leader->lock);
     if (state->leads)

@@ -64,8 +64,14 @@ void loop_wake_for_kill(struct loop *loop)
     wake(loop);
 }
 
+static int64_t loop_request_ms(const struct loop *loop)
+{
+    const struct config *config = atomic_load_explicit(&loop->server->config, memory_order_acquire);
+    return config->limits.request_ms;
+}
+
 /* Completed requests go back to their connections; each connection then gets one turn. */
-static void deliver(struct request *completions)
+static void deliver(struct loop *loop, struct request *completions)
 {
     struct conn *touched = NULL;
     while (completions != NULL) {
@@ -73,6 +79,14 @@ static void deliver(struct request *completions)
         completions = request->handed;
         if (request->session == NULL) {
             request->kind->destroy(request);
+            continue;
+        }
+        if (request->ready_ms > loop->now.boot_ms) {
+            /* Done, and to be told when its time has come: its deadline is over then, not before.
+             */
+            request->deadline_ms = request->ready_ms + loop_request_ms(loop);
+            request->by_time = true;
+            loop_park(loop, request);
             continue;
         }
         request->completed = true;
@@ -123,7 +137,7 @@ static void take_inbox(struct loop *loop)
         request->handed = completions;
         completions = request;
     }
-    deliver(completions);
+    deliver(loop, completions);
     while (arrivals != NULL) {
         struct loop_arrival *arrival = arrivals;
         arrivals = arrival->next;
@@ -136,8 +150,7 @@ static void take_inbox(struct loop *loop)
         each_conn(loop, destroy_if_killed);
     if (atomic_exchange(&loop->stop_asked, false)) {
         loop->stopping = true;
-        loop->stop_by_ms =
-            loop->now.boot_ms + loop->server->config->limits.request_ms + STOP_GRACE_MS;
+        loop->stop_by_ms = loop->now.boot_ms + loop_request_ms(loop) + STOP_GRACE_MS;
         each_conn(loop, conn_drain);
     }
     loop_end_if_done(loop);
@@ -201,18 +214,26 @@ void loop_need_tick(struct loop *loop)
     event_add(&loop->tick_event, loop->parked != NULL ? &parked_tick : &deadline_tick);
 }
 
-/* In the order they came; the first that has to wait on makes the others wait. */
+/* In the order they came; of one kind, the first that has to wait on makes the others wait. */
 static void poll_parked(struct loop *loop)
 {
     struct request *done = NULL, **done_tail = &done;
-    while (loop->parked != NULL && loop->parked->kind->poll(loop->parked, loop->now)) {
-        struct request *request = loop->parked;
+    const struct request_kind *stuck = NULL;
+    struct request *next;
+    for (struct request *request = loop->parked; request != NULL; request = next) {
+        next = request->handed;
+        if (request->kind == stuck)
+            continue;
+        if (!request->kind->poll(request, loop->now)) {
+            stuck = request->kind;
+            continue;
+        }
         loop_unpark(loop, request);
         request->handed = NULL;
         *done_tail = request;
         done_tail = &request->handed;
     }
-    deliver(done);
+    deliver(loop, done);
 }
 
 static void tick_cb(evutil_socket_t fd, short what, void *context)

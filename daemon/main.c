@@ -230,6 +230,7 @@ static int start_dispatch(struct app *app, char *why, size_t why_bytes)
     app->dispatch.counters = app->counters;
     app->dispatch.store = app->store;
     app->dispatch.worker = app->worker;
+    app->dispatch.now = clock_read;
     atomic_store(&app->dispatch.config, &app->settings->config);
     atomic_store(&app->dispatch.auth, app->settings->auth);
     dispatch_init(&app->dispatch);

@@ -33,8 +33,7 @@ struct request_kind {
     void (*write)(struct request *request, struct buffer *out, bool resp3);
     /* Take it back, if that is still possible. */
     enum request_cancel (*cancel)(struct request *request);
-    /* For a request that waits for time to pass: look again; true: it has completed. NULL where it
-     * is completed through its host. */
+    /* For a request that is `by_time`: look again; true: it has completed. */
     bool (*poll)(struct request *request, struct clock_now now);
     void (*destroy)(struct request *request);
 };
@@ -48,6 +47,8 @@ struct request {
     int64_t deadline_ms;       /* BOOTTIME */
     uint32_t replies;          /* how many it stands for */
     bool completed;            /* set by the loop thread */
+    bool by_time;              /* waits for time to pass: polled by the loop */
+    int64_t ready_ms;          /* completed, but not to be answered before then (BOOTTIME) */
     bool reads;                /* takes nothing whatever happens: TRYAGAIN instead of UNCERTAIN */
     struct buffer after;       /* replies that come after it and were there first */
 };
