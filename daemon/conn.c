@@ -108,7 +108,7 @@ static void conn_send(struct conn *conn)
     size_t sent = 0;
     while (!conn->dead && sent < from->len) {
         ssize_t n = send(conn->fd, from->data + sent, from->len - sent, MSG_NOSIGNAL);
-        if (n > 0)
+        if (n >= 0)
             sent += (size_t)n;
         else if (errno == EAGAIN || errno == EWOULDBLOCK)
             break;
@@ -170,7 +170,7 @@ static void enqueue(struct conn *conn, struct request *request)
     *conn->line_tail = request;
     conn->line_tail = &request->next;
     conn->session.pending++;
-    if (request->kind->poll != NULL)
+    if (request->by_time)
         loop_park(conn->loop, request);
     set_waits(conn, true);
 }
@@ -179,6 +179,33 @@ static void protocol_error(struct conn *conn, const char *why)
 {
     resp_write_error(conn_sink(conn), ERROR_ERR, "%s", why);
     conn->closing = true;
+}
+
+/* What a command asks of its connection. */
+static void follow(struct conn *conn, enum dispatch_status outcome, struct request *request)
+{
+    switch (outcome) {
+    case DISPATCH_WAITS:
+        enqueue(conn, request);
+        break;
+    case DISPATCH_REPLAY:
+        conn->session.replaying = true;
+        conn->replay_at = 0;
+        break;
+    case DISPATCH_CLOSE:
+        conn->closing = true;
+        break;
+    case DISPATCH_DROP:
+        log_line(LOG_WARNING,
+                 "connection %" PRIu64 " from %s: speaks HTTP to the line protocol's port, as a "
+                 "browser that was tricked; closed",
+                 conn->session.id, conn->address);
+        conn->dead = true;
+        break;
+    case DISPATCH_REPLIED:
+    case DISPATCH_LATER:
+        break;
+    }
 }
 
 /* Carry out one command, or a run, that stands at data. Returns the bytes used; 0: not now. */
@@ -217,30 +244,11 @@ static size_t carry_out(struct conn *conn, const char *data, size_t len)
     enum dispatch_status outcome = dispatch_call(&call);
     if (behind)
         conn->after_bytes += sink->len - before;
-    switch (outcome) {
-    case DISPATCH_LATER:
+    if (outcome == DISPATCH_LATER) {
         conn->held = true;
         return 0;
-    case DISPATCH_WAITS:
-        enqueue(conn, call.request);
-        break;
-    case DISPATCH_REPLAY:
-        session->replaying = true;
-        conn->replay_at = 0;
-        break;
-    case DISPATCH_CLOSE:
-        conn->closing = true;
-        break;
-    case DISPATCH_DROP:
-        log_line(LOG_WARNING,
-                 "connection %" PRIu64 " from %s: speaks HTTP to the line protocol's port, as a "
-                 "browser that was tricked; closed",
-                 session->id, conn->address);
-        conn->dead = true;
-        break;
-    case DISPATCH_REPLIED:
-        break;
     }
+    follow(conn, outcome, call.request);
     if (sink->failed)
         conn->dead = true;
     atomic_store_explicit(&conn->loop->commands, conn->loop->commands + call.repeat,
@@ -414,7 +422,7 @@ static void write_cb(evutil_socket_t fd, short what, void *context)
 /* Take a request out of flight; it is freed now, or when it completes. */
 static enum error_word give_up(struct conn *conn, struct request *request)
 {
-    if (request->kind->poll != NULL)
+    if (request->by_time)
         loop_unpark(conn->loop, request);
     enum request_cancel cancelled =
         request->completed ? REQUEST_TAKEN_BACK : request->kind->cancel(request);
