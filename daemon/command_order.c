@@ -115,7 +115,7 @@ static struct order_request *order_create(struct call *call, const struct resp_a
     /* After these, nobody may issue what was reserved before: where other daemons may hold blocks,
      * that is so when the blocks' time is over. */
     if (call->dispatch->store->shared &&
-        (verb == STORE_RAISE || verb == STORE_RESET || verb == STORE_DROP))
+        (verb == STORE_RAISE || verb == STORE_SYNC || verb == STORE_RESET || verb == STORE_DROP))
         self->settle_ms = call->dispatch->config->counters.block_ms;
     self->names = at;
     self->count = count;
@@ -494,6 +494,30 @@ static bool forced(struct call *call, size_t at)
 enum dispatch_status command_counter_raise(struct call *call)
 {
     return move(call, STORE_RAISE, write_raised);
+}
+
+/* The two texts stand behind the name, in the memory that holds the names. */
+enum dispatch_status command_counter_sync(struct call *call)
+{
+    static const struct resp_arg end = {"", 1}; /* a NUL */
+    const struct resp_arg *args = call->args;
+    if (!command_name(call, &args[2]))
+        return DISPATCH_REPLIED;
+    for (size_t i = 3; i < 5; i++)
+        if (args[i].len == 0 || args[i].len > LIMIT_NAME_BYTES ||
+            memchr(args[i].data, '\0', args[i].len) != NULL)
+            return command_error(call, ERROR_ERR, "invalid collection or field");
+    const struct resp_arg names[] = {args[2], args[3], end, args[4], end};
+    struct order_request *self = order_create(call, names, 5, STORE_SYNC);
+    if (self == NULL)
+        return DISPATCH_REPLIED;
+    struct store_op *op = op_of(self, 0);
+    op->source = op_of(self, 1)->name;
+    op->field = op_of(self, 3)->name;
+    op->create = call->dispatch->config->counters.auto_create;
+    self->count = 1;
+    atomic_init(&self->open, 1);
+    return order_send(call, self, write_raised);
 }
 
 enum dispatch_status command_counter_reset(struct call *call)

@@ -189,6 +189,7 @@ static enum mongo_step order_once(struct mongo_work *work)
         return order_drop(work, &value);
     case STORE_GIVE_BACK:
         return order_give_back(work, &value);
+    case STORE_SYNC:
     case STORE_TAKE:
     case STORE_LIST:
     case STORE_HIGH_WATER:

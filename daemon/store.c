@@ -133,6 +133,7 @@ static enum store_change apply_present(struct store_op *op, struct store_counter
         }
         counter->value = op->value;
         return STORE_VALUE;
+    case STORE_SYNC:
     case STORE_READ:
     case STORE_LIST:
     case STORE_HIGH_WATER:
@@ -151,6 +152,8 @@ enum store_change store_counter_apply(struct store_op *op, bool exists,
     op->result = STORE_DONE;
     op->created = false;
     op->text[0] = '\0';
+    if (op->verb == STORE_SYNC)
+        return refuse(op, "this store has no collections to read: use COUNTER RAISE");
     if (!exists)
         return apply_absent(op, counter, generation);
     enum store_change change = apply_present(op, counter, generation);

@@ -37,12 +37,13 @@ enum store_result {
 };
 
 enum store_verb {
-    STORE_TAKE,       /* move a counter's value on by count * step */
-    STORE_READ,       /* look at a counter */
-    STORE_CREATE,     /* make a counter as `counter` says, where there is none */
-    STORE_RAISE,      /* move the value up to `value`; never down */
-    STORE_RESET,      /* set the value to `value`, also back */
-    STORE_DROP,       /* remove the counter */
+    STORE_TAKE,   /* move a counter's value on by count * step */
+    STORE_READ,   /* look at a counter */
+    STORE_CREATE, /* make a counter as `counter` says, where there is none */
+    STORE_RAISE,  /* move the value up to `value`; never down */
+    STORE_SYNC,   /* RAISE to the greatest value of a field of a collection of the same database */
+    STORE_RESET,  /* set the value to `value`, also back */
+    STORE_DROP,   /* remove the counter */
     STORE_GIVE_BACK,  /* set counter.value back to `value`, if value and generation still stand */
     STORE_LIST,       /* a page of counters in byte order of their names */
     STORE_HIGH_WATER, /* set the ObjectId high-water second to `value` */
@@ -90,10 +91,12 @@ struct store_op {
     enum store_result result;
     const char *name; /* the counter; LIST: only names that begin with this */
     size_t name_len;
-    int64_t count; /* TAKE: values wanted, >= 1; LIST: rows wanted at most */
-    int64_t value; /* RAISE, RESET (above max: REFUSED), GIVE_BACK, HIGH_WATER */
-    bool create;   /* TAKE, RAISE: where absent, create as `counter` says first */
-    bool created;  /* out: a counter was created */
+    int64_t count;      /* TAKE: values wanted, >= 1; LIST: rows wanted at most */
+    int64_t value;      /* RAISE, RESET (above max: REFUSED), GIVE_BACK, HIGH_WATER */
+    const char *source; /* SYNC: "database.collection" and its field; NUL-terminated */
+    const char *field;
+    bool create;  /* TAKE, RAISE, SYNC: where absent, create as `counter` says first */
+    bool created; /* out: a counter was created */
     /* In: how to create; `value` of it counts for CREATE alone (start - step for a fresh counter),
      * TAKE and RAISE begin at start - step; GIVE_BACK: value and generation as they must stand.
      * Out: the counter after the op (DROP: as it was, under the generation that ended it; LIST,

@@ -13,6 +13,7 @@
 #include "mongo_check.h"
 #include "mongo_issuer.h"
 #include "mongo_list.h"
+#include "mongo_sync.h"
 #include "mongo_take.h"
 
 /* At start a primary may still have to be elected. */
@@ -45,7 +46,7 @@ static void commit_one(struct mongo_store *self, struct store_op *op)
         mongo_list(&self->places, &work);
     else if (op->verb == STORE_TAKE)
         mongo_take(&work);
-    else
+    else if (op->verb != STORE_SYNC || mongo_sync(&work) == 0)
         mongo_order(&work);
     mongo_call_end(&call);
 }
@@ -66,7 +67,7 @@ static void mongo_close(struct store *store)
 }
 
 /* A primary that answers. */
-static int wait_for_primary(struct mongo_store *self, char *why, size_t why_bytes)
+static int wait_for_primary(const struct mongo_link *link, char *why, size_t why_bytes)
 {
     struct mongo_fault fault = {.text = "no connection"};
     struct timespec now;
@@ -75,7 +76,7 @@ static int wait_for_primary(struct mongo_store *self, char *why, size_t why_byte
     do {
         struct mongo_call call;
         bson_t reply;
-        if (mongo_call_begin(&self->link, &call) == 0) {
+        if (mongo_call_begin(link, &call) == 0) {
             int result =
                 mongo_read(&call, "admin", BCON_NEW("ping", BCON_INT32(1)), &reply, &fault);
             mongo_call_end(&call);
@@ -90,13 +91,12 @@ static int wait_for_primary(struct mongo_store *self, char *why, size_t why_byte
     return -1;
 }
 
-/* With one connection; what the start asks may take longer than a request. */
-static int introduce(struct mongo_store *self, struct mongo_call *call, const struct config *config,
-                     char *why, size_t why_bytes)
+static int introduce(struct mongo_store *self, struct mongo_link *link, struct mongo_call *call,
+                     const struct config *config, char *why, size_t why_bytes)
 {
     struct mongo_fault fault;
-    call->end_ms = INT64_MAX;
-    if (mongo_check_server(call, &self->base, why, why_bytes) < 0 ||
+    call->end_ms = INT64_MAX; /* each command has its own bounds */
+    if (mongo_check_server(call, &self->base, &link->standalone, why, why_bytes) < 0 ||
         mongo_places_pin(&self->places, call, why, why_bytes) < 0 ||
         mongo_check_rights(call, &self->places, config->counters.auto_create, why, why_bytes) < 0)
         return -1;
@@ -110,22 +110,29 @@ static int introduce(struct mongo_store *self, struct mongo_call *call, const st
     return 0;
 }
 
-static int open_link(struct mongo_store *self, const struct config *config, char *why,
-                     size_t why_bytes)
+/* What the start asks may take longer than a request: connections of its own. */
+static int get_to_know(struct mongo_store *self, const struct config *config, char *why,
+                       size_t why_bytes)
 {
+    struct mongo_link link = {0};
     struct mongo_call call;
-    if (mongo_places_init(&self->places, config, why, why_bytes) < 0 ||
-        mongo_link_open(&self->link, config, why, why_bytes) < 0 ||
-        wait_for_primary(self, why, why_bytes) < 0)
+    int result = -1;
+    if (mongo_link_open(&link, config, START_WAIT_S * 1000, why, why_bytes) < 0)
         return -1;
-    if (mongo_call_begin(&self->link, &call) < 0) {
+    if (wait_for_primary(&link, why, why_bytes) < 0)
+        goto close;
+    if (mongo_call_begin(&link, &call) < 0) {
         snprintf(why, why_bytes, "MongoDB: no connection");
-        return -1;
+        goto close;
     }
-    int result = introduce(self, &call, config, why, why_bytes);
+    result = introduce(self, &link, &call, config, why, why_bytes);
     mongo_call_end(&call);
+    self->link.standalone = link.standalone;
     if (result == 0)
-        result = mongo_check_atomic(&self->link, config->mongo.state_database, why, why_bytes);
+        result = mongo_check_atomic(&link, config->mongo.state_database, why, why_bytes);
+
+close:
+    mongo_link_close(&link);
     return result;
 }
 
@@ -143,7 +150,9 @@ static int open_as(const struct store_backend *backend, const struct config *con
     self->base.flights = 2;
     self->base.batch_max = 1;
     self->base.shared = true;
-    if (open_link(self, config, why, why_bytes) < 0) {
+    if (mongo_places_init(&self->places, config, why, why_bytes) < 0 ||
+        get_to_know(self, config, why, why_bytes) < 0 ||
+        mongo_link_open(&self->link, config, config->limits.request_ms, why, why_bytes) < 0) {
         mongo_close(&self->base);
         return -1;
     }

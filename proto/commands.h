@@ -61,6 +61,10 @@ enum command_flag {
     COMMAND_ROW(counter_raise, "COUNTER", "RAISE", 2, 2, COMMAND_WRITE | COMMAND_ORDERED,          \
                 "name value", "Move a counter forward to value; never back",                       \
                 "a string: the value it stands at")                                                \
+    COMMAND_ROW(counter_sync, "COUNTER", "SYNC", 3, 3, COMMAND_WRITE | COMMAND_ORDERED,            \
+                "name database.collection field",                                                  \
+                "Raise a counter to the greatest value of a field in MongoDB",                     \
+                "a string: the value it stands at")                                                \
     COMMAND_ROW(counter_reset, "COUNTER", "RESET", 2, 3,                                           \
                 COMMAND_WRITE | COMMAND_ADMIN | COMMAND_ORDERED, "name value FORCE",               \
                 "Set a counter to value, also back: values are issued again", "OK")                \
