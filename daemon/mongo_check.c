@@ -12,7 +12,8 @@
 #define THREADS 4
 #define TAKES 25
 
-int mongo_check_server(struct mongo_call *call, struct store *store, char *why, size_t why_bytes)
+int mongo_check_server(struct mongo_call *call, struct store *store, bool *standalone, char *why,
+                       size_t why_bytes)
 {
     struct mongo_fault fault;
     bson_t hello, build;
@@ -43,7 +44,8 @@ int mongo_check_server(struct mongo_call *call, struct store *store, char *why, 
                  store->facts.version);
         return -1;
     }
-    if (strcmp(kind, "standalone") == 0)
+    *standalone = strcmp(kind, "standalone") == 0;
+    if (*standalone)
         snprintf(store->notice, sizeof(store->notice),
                  "this MongoDB is a standalone: w:majority means this one server, what it loses is "
                  "lost; make it a replica set");
@@ -83,7 +85,6 @@ static int take_one(struct trial *trial, int64_t *value)
 static void *run_trial(void *arg)
 {
     struct trial *trial = arg;
-    trial->call.end_ms = INT64_MAX; /* each command has its own bounds */
     for (int i = 0; i < TAKES && !trial->failed; i++)
         trial->failed = take_one(trial, &trial->values[i]) < 0;
     return NULL;
@@ -140,6 +141,7 @@ static void prepare_trial(struct trial *trial, const struct mongo_link *link, co
     bson_t reply;
     *trial = (struct trial){.database = database, .id = id};
     trial->failed = mongo_call_begin(link, &trial->call) < 0;
+    trial->call.end_ms = INT64_MAX; /* each command has its own bounds */
     if (trial->failed) {
         mongo_fault_set(&trial->fault, STORE_NOT_DONE, "no connection");
         return;
@@ -188,7 +190,6 @@ int mongo_check_atomic(const struct mongo_link *link, const char *database, char
         run_trials(trials);
         result = judge_trials(trials, why, why_bytes);
         char ignored[8];
-        call->end_ms = INT64_MAX;
         if (write_trial(call, database,
                         BCON_NEW("delete", MONGO_STATE_COLLECTION, "deletes", "[", "{", "q", "{",
                                  "_id", BCON_UTF8(id), "}", "limit", BCON_INT32(1), "}", "]"),
@@ -248,7 +249,6 @@ static int check_place(struct mongo_call *call, const struct mongo_place *place,
 int mongo_check_rights(struct mongo_call *call, const struct mongo_places *places, bool creates,
                        char *why, size_t why_bytes)
 {
-    call->end_ms = INT64_MAX;
     if (check_place(call, &places->fallback, creates, why, why_bytes) < 0)
         return -1;
     for (size_t i = 0; i < places->own_count; i++)

@@ -5,9 +5,9 @@
 
 #include "mongo_place.h"
 
-/* The server's version, and whether it is fit. `notice`: what the operator should know. */
-int mongo_check_server(struct mongo_call *call, struct store *store, char *why, size_t why_bytes)
-    __attribute__((warn_unused_result));
+/* The server's version, and whether it is fit; store->notice: what the operator should know. */
+int mongo_check_server(struct mongo_call *call, struct store *store, bool *standalone, char *why,
+                       size_t why_bytes) __attribute__((warn_unused_result));
 /* findAndModify takes each value once, though several threads ask at the same time. */
 int mongo_check_atomic(const struct mongo_link *link, const char *database, char *why,
                        size_t why_bytes) __attribute__((warn_unused_result));

@@ -45,9 +45,10 @@ int mongo_look(struct mongo_work *work, bool majority, struct mongo_value *value
     mongo_place_filter(place, work->op->name, work->op->name_len, &filter);
     bson_t *command = BCON_NEW(
         "find", BCON_UTF8(place->collection), "filter", BCON_DOCUMENT(&filter), "projection", "{",
-        place->field, BCON_INT32(1), "}", "limit", BCON_INT32(2), "singleBatch", BCON_BOOL(true),
-        "readConcern", "{", "level", BCON_UTF8(majority ? "majority" : "local"), "}");
+        place->field, BCON_INT32(1), "}", "limit", BCON_INT32(2), "singleBatch", BCON_BOOL(true));
     bson_destroy(&filter);
+    if (majority)
+        mongo_read_concern(work->call, command, "majority");
     if (mongo_read(work->call, place->database, command, &reply, &work->fault) < 0)
         return -1;
     bool several = mongo_find_document(&reply, "cursor.firstBatch.1", &second);

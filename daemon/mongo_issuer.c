@@ -44,11 +44,10 @@ static int read_record(const struct mongo_issuer *issuer, struct mongo_call *cal
     char id[ID_BYTES];
     bson_t reply, document;
     make_id(issuer, id);
-    if (mongo_read(call, issuer->config->mongo.state_database,
-                   BCON_NEW("find", MONGO_STATE_COLLECTION, "filter", "{", "_id", BCON_UTF8(id),
-                            "}", "limit", BCON_INT32(1), "singleBatch", BCON_BOOL(true),
-                            "readConcern", "{", "level", "linearizable", "}"),
-                   &reply, fault) < 0)
+    bson_t *command = BCON_NEW("find", MONGO_STATE_COLLECTION, "filter", "{", "_id", BCON_UTF8(id),
+                               "}", "limit", BCON_INT32(1), "singleBatch", BCON_BOOL(true));
+    mongo_read_concern(call, command, "linearizable");
+    if (mongo_read(call, issuer->config->mongo.state_database, command, &reply, fault) < 0)
         return -1;
     bool found = mongo_find_document(&reply, "cursor.firstBatch.0", &document);
     parse_record(found ? &document : &none, record);

@@ -98,22 +98,22 @@ int mongo_judge(bool ok, const bson_t *reply, const bson_error_t *error, struct 
 
 /* --- Connections --- */
 
-static void set_bounds(struct mongo_bounds *bounds, int64_t request_ms)
+static void set_bounds(struct mongo_bounds *bounds, int64_t commit_ms)
 {
-    bounds->commit_ms = request_ms;
-    bounds->select_ms = request_ms / 5 + 1;
-    bounds->connect_ms = request_ms / 5 + 1;
-    bounds->command_ms = request_ms * 3 / 5 + 1;
+    bounds->commit_ms = commit_ms;
+    bounds->select_ms = commit_ms / 5 + 1;
+    bounds->connect_ms = commit_ms / 5 + 1;
+    bounds->command_ms = commit_ms * 3 / 5 + 1;
     /* Before the connection gives up: the server's own word is worth more. */
-    bounds->server_ms = request_ms / 2 + 1;
+    bounds->server_ms = commit_ms / 2 + 1;
 }
 
-int mongo_link_open(struct mongo_link *link, const struct config *config, char *why,
-                    size_t why_bytes)
+int mongo_link_open(struct mongo_link *link, const struct config *config, int64_t commit_ms,
+                    char *why, size_t why_bytes)
 {
     mongoc_init();
     mongoc_log_set_handler(NULL, NULL); /* errors come back from calls */
-    set_bounds(&link->bounds, config->limits.request_ms);
+    set_bounds(&link->bounds, commit_ms);
     mongoc_uri_t *uri = mongo_uri_make(config, &link->bounds, why, why_bytes);
     if (uri == NULL)
         return -1;
@@ -191,6 +191,16 @@ static int send_command(struct mongo_call *call, const char *database, bson_t *c
     if (result < 0)
         bson_destroy(reply);
     return result;
+}
+
+void mongo_read_concern(const struct mongo_call *call, bson_t *command, const char *level)
+{
+    bson_t concern;
+    if (call->link->standalone)
+        return;
+    bson_append_document_begin(command, "readConcern", -1, &concern);
+    BSON_APPEND_UTF8(&concern, "level", level);
+    bson_append_document_end(command, &concern);
 }
 
 int mongo_read(struct mongo_call *call, const char *database, bson_t *command, bson_t *reply,

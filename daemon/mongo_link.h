@@ -11,7 +11,7 @@
 #include "config.h"
 #include "store.h"
 
-/* How long the steps of one commit may take; together no more than a request. */
+/* How long the steps of one commit may take. */
 struct mongo_bounds {
     int64_t commit_ms;
     int64_t select_ms;  /* to find a server that takes writes */
@@ -23,6 +23,7 @@ struct mongo_bounds {
 struct mongo_link {
     mongoc_client_pool_t *pool;
     struct mongo_bounds bounds;
+    bool standalone; /* the server is no replica set: it knows no read concern */
 };
 
 /* One thread's use of a connection, for one commit. */
@@ -42,8 +43,9 @@ struct mongo_fault {
     char text[128];
 };
 
-int mongo_link_open(struct mongo_link *link, const struct config *config, char *why,
-                    size_t why_bytes) __attribute__((warn_unused_result));
+/* commit_ms: for all that one commit does. */
+int mongo_link_open(struct mongo_link *link, const struct config *config, int64_t commit_ms,
+                    char *why, size_t why_bytes) __attribute__((warn_unused_result));
 void mongo_link_close(struct mongo_link *link);
 
 /* Any thread. 0, or -1: no connection became free in time. */
@@ -57,6 +59,9 @@ int mongo_read(struct mongo_call *call, const char *database, bson_t *command, b
                struct mongo_fault *fault) __attribute__((warn_unused_result));
 int mongo_write(struct mongo_call *call, const char *database, bson_t *command, bson_t *reply,
                 struct mongo_fault *fault) __attribute__((warn_unused_result));
+
+/* How sure a read is to be: "majority", "linearizable". */
+void mongo_read_concern(const struct mongo_call *call, bson_t *command, const char *level);
 
 void mongo_fault_set(struct mongo_fault *fault, enum store_result result, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

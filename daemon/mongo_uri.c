@@ -72,12 +72,23 @@ static bool set_habits(mongoc_uri_t *uri, const struct mongo_bounds *bounds)
            (mongoc_uri_get_appname(uri) != NULL || mongoc_uri_set_appname(uri, "idmintd"));
 }
 
+/* An "@" that should have been %40 makes a part of the password a host, which errors name. */
+static bool hosts_are_sound(const mongoc_uri_t *uri)
+{
+    for (const mongoc_host_list_t *host = mongoc_uri_get_hosts(uri); host != NULL;
+         host = host->next)
+        if (strchr(host->host, '@') != NULL)
+            return false;
+    return true;
+}
+
 mongoc_uri_t *mongo_uri_make(const struct config *config, const struct mongo_bounds *bounds,
                              char *why, size_t why_bytes)
 {
     bson_error_t error;
     mongoc_uri_t *uri = mongoc_uri_new_with_error(config->store.uri, &error);
-    if (uri == NULL) {
+    if (uri == NULL || !hosts_are_sound(uri)) {
+        mongoc_uri_destroy(uri);
         /* The driver's text may quote the URI. */
         snprintf(why, why_bytes,
                  "[store] uri: not a MongoDB URI: write "
