@@ -13,6 +13,7 @@
 #include "mongo_check.h"
 #include "mongo_issuer.h"
 #include "mongo_list.h"
+#include "mongo_sync.h"
 #include "mongo_take.h"
 
 /* At start a primary may still have to be elected. */
@@ -45,7 +46,7 @@ static void commit_one(struct mongo_store *self, struct store_op *op)
         mongo_list(&self->places, &work);
     else if (op->verb == STORE_TAKE)
         mongo_take(&work);
-    else
+    else if (op->verb != STORE_SYNC || mongo_sync(&work) == 0)
         mongo_order(&work);
     mongo_call_end(&call);
 }
