@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+import mongo
 from servers import Idmintd, Redis, resident_bytes, talk
 
 PIPELINES = (1, 16, 128)
@@ -120,15 +121,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--idmintd", default="build/daemon/idmintd")
     parser.add_argument("--idmint", default="build/client/idmint")
+    parser.add_argument("--direct", default="build/tests/mongo_direct")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each measure")
     parser.add_argument("--scale", type=float, default=1.0, help="requests of a round, as a factor")
-    parser.add_argument("parts", nargs="*", default=["speed", "ids", "memory"],
-                        help="speed, ids, memory (default: all)")
+    parser.add_argument("parts", nargs="*", default=["speed", "ids", "memory", "mongo"],
+                        help="speed, ids, memory, mongo (default: all)")
     args = parser.parse_args()
     table = Table()
     for part in args.parts:
         with tempfile.TemporaryDirectory(prefix="idmint-bench-") as folder:
-            {"speed": speed, "ids": ids, "memory": memory}[part](table, args, folder)
+            {"speed": speed, "ids": ids, "memory": memory, "mongo": mongo.measure}[part](table, args, folder)
     print(f"{table.missed} of the measures not reached" if table.missed else "all reached")
     return 0
 

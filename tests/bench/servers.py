@@ -69,8 +69,8 @@ class Redis(Server):
 
 
 class Idmintd(Server):
-    def __init__(self, program, folder, *options):
-        self.program, self.folder, self.options = program, folder, options
+    def __init__(self, program, folder, *options, store=None):
+        self.program, self.folder, self.options, self.store = program, folder, options, store
 
     def __enter__(self):
         self.port = free_port()
@@ -78,7 +78,8 @@ class Idmintd(Server):
         os.makedirs(folder)
         self.process = subprocess.Popen(
             [self.program, "--listen", f"127.0.0.1:{self.port}", "--store",
-             f"sqlite:{folder}/idmint.db", *self.options], stderr=subprocess.DEVNULL)
+             self.store or f"sqlite:{folder}/idmint.db", *self.options],
+            stderr=subprocess.DEVNULL)
         self.wait_until_it_answers()
         return self
 
