@@ -75,8 +75,9 @@ struct idmint;
 
 /* Set all to zero (= {0}), then what is wanted. The strings are copied. */
 struct idmint_options {
-    const char *addresses; /* host:port, [v6]:port or unix:PATH; several by comma (at most 64):
-                            * the next is tried where one fails. NULL: the default address */
+    const char *addresses; /* host:port, [v6]:port or unix:PATH; without a port it is 7377; several
+                            * by comma (at most 64): the next is tried where one fails. NULL: the
+                            * default address */
     const char *user;      /* NULL: "default" */
     const char *password;  /* NULL: no authentication */
     uint32_t timeout_ms;   /* of each call, 1 .. 3600000; 0: the default */

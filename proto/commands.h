@@ -14,7 +14,6 @@ enum command_flag {
     COMMAND_ORDERED = 1 << 4, /* waits until every earlier command of its connection has answered */
     COMMAND_RUN = 1 << 5,     /* identical commands in a row are handled in one call */
     COMMAND_NOW = 1 << 6,     /* between MULTI and EXEC: carried out at once, not queued */
-    COMMAND_NO_MULTI = 1 << 7, /* refused between MULTI and EXEC */
 };
 
 #define COMMAND_ROWS                                                                               \
