@@ -70,8 +70,9 @@ int config_check(const struct config *config, char *why, size_t why_bytes)
 {
     if (check_listen(config, why, why_bytes) != 0)
         return -1;
-    if (config->oid.window_ms % 1000 != 0) {
-        snprintf(why, why_bytes, "[oid] window: must be whole seconds, since ids hold no less");
+    if (config->oid.window_ms % 1000 != 0 || config->mongo.window_ms % 1000 != 0) {
+        snprintf(why, why_bytes, "[%s] window: must be whole seconds, since ids hold no less",
+                 config->oid.window_ms % 1000 != 0 ? "oid" : "mongo");
         return -1;
     }
     if (config->limits.output_bytes > config->limits.buffer_bytes) {

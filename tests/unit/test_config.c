@@ -431,6 +431,7 @@ static const struct {
     {"[listen]\nresp = unix:",
      "[listen] resp: \"unix:\": not an address: give host:port, [v6]:port or unix:PATH"},
     {"[oid]\nwindow = 1500ms", "[oid] window: must be whole seconds, since ids hold no less"},
+    {"[mongo]\nwindow = 1500ms", "[mongo] window: must be whole seconds, since ids hold no less"},
     {"[limits]\noutput = 2MiB\nbuffers = 1MiB",
      "[limits] output: must not be greater than buffers"},
     {"[limits]\noutput = 1MiB\nbuffers = 1MiB", NULL},
