@@ -189,7 +189,7 @@ int mongo_check_atomic(const struct mongo_link *link, const char *database, char
                     why, why_bytes) == 0) {
         run_trials(trials);
         result = judge_trials(trials, why, why_bytes);
-        char ignored[8];
+        char ignored[8] = "";
         if (write_trial(call, database,
                         BCON_NEW("delete", MONGO_STATE_COLLECTION, "deletes", "[", "{", "q", "{",
                                  "_id", BCON_UTF8(id), "}", "limit", BCON_INT32(1), "}", "]"),

@@ -6,6 +6,7 @@ import pytest
 
 
 from daemon import run_idmintd
+from fake_mongod import FakeMongod
 from mongod import Mongod, ReplicaSet
 from resp import Client
 
@@ -138,3 +139,23 @@ def test_rights_are_asked_for(guarded, tmp_path):
     assert told.returncode != 0 and "may not find in other.counters" in told.stderr
     told = check(uri_for(guarded, "minter"), password, "mongo.state_database=other")
     assert told.returncode != 0 and "other.idmint_state" in told.stderr
+
+
+def test_server_as_it_should_be():
+    with FakeMongod() as server:
+        told = check(server.uri)
+    assert told.returncode == 0, told.stderr
+
+
+def test_find_and_modify_that_is_not_atomic():
+    with FakeMongod(atomic=False) as server:
+        told = check(server.uri)
+    assert told.returncode != 0 and "findAndModify is not atomic" in told.stderr
+
+
+def test_version_too_old():
+    with FakeMongod(wire_version=7, version="4.0.28") as server:
+        told = check(server.uri)
+    assert told.returncode != 0
+    # Newer drivers refuse it themselves.
+    assert "4.0.28, standalone: the version is too old" in told.stderr or "wire" in told.stderr
