@@ -507,6 +507,34 @@ void config_counter_place(const struct config *config, const struct config_count
     place->type = counter->place.type >= 0 ? counter->place.type : place->type;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_place(const struct config_place *a, const struct config_place *b)
+{
+    return same_text(a->database, b->database) && same_text(a->collection, b->collection) &&
+           same_text(a->key, b->key) && same_text(a->field, b->field) && a->returns == b->returns &&
+           a->type == b->type;
+}
+
+bool config_same_counters(const struct config *a, const struct config *b)
+{
+    const struct config_counter *one = a->counter, *other = b->counter;
+    for (; one && other; one = one->next, other = other->next) {
+        if (strcmp(one->name, other->name) != 0 || !same_text(one->match, other->match) ||
+            !same_place(&one->place, &other->place))
+            return false;
+        struct store_counter left, right;
+        config_counter_create(a, one, &left);
+        config_counter_create(b, other, &right);
+        if (memcmp(&left, &right, sizeof(left)) != 0)
+            return false;
+    }
+    return !one && !other;
+}
+
 bool config_row(size_t index, struct config_row_text *row)
 {
     if (index >= ROWS)

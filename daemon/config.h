@@ -117,6 +117,9 @@ void config_counter_create(const struct config *config, const struct config_coun
 void config_counter_place(const struct config *config, const struct config_counter *counter,
                           struct config_place *place);
 
+/* Do the sections [counter NAME] of both say the same, in the same order? */
+bool config_same_counters(const struct config *a, const struct config *b);
+
 /* Each row in turn, for --help, CONFIG GET and the check of conf/idmintd.conf: false past the last.
  * The rows of [counter NAME] are those of [counters] and [mongo] that it may override, and `match`;
  * they are not listed. */

@@ -70,7 +70,10 @@ static void reload(struct app *app)
         settings_destroy(fresh);
         return;
     }
-    settings_keep_fixed(&app->settings->config, &fresh->config);
+    const struct settings *first = app->settings;
+    while (first->older != NULL)
+        first = first->older;
+    settings_keep_fixed(&first->config, &fresh->config);
     fresh->older = app->settings;
     app->settings = fresh;
     server_reconfigure(&app->server, &fresh->config);

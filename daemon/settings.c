@@ -135,7 +135,7 @@ struct settings *settings_load(int argc, char **argv, char *why, size_t why_byte
         config_read_environment(config, environ, why, why_bytes) < 0 ||
         read_options(argc, argv, config, &modes, why, why_bytes) < 0 ||
         config_check(config, why, why_bytes) < 0 ||
-        (config->auth.password_file != NULL && config->auth.password_file[0] != '\0' &&
+        (config->auth.password_file != NULL &&
          auth_load(config->auth.password_file, &settings->auth, why, why_bytes) < 0)) {
         settings_destroy(settings);
         return NULL;
@@ -143,13 +143,13 @@ struct settings *settings_load(int argc, char **argv, char *why, size_t why_byte
     return settings;
 }
 
-void settings_keep_fixed(const struct config *old, struct config *fresh)
+void settings_keep_fixed(const struct config *started, struct config *fresh)
 {
     struct config_row_text row;
     char why[256];
     for (size_t i = 0; config_row(i, &row); i++) {
         char before[CONFIG_TEXT_BYTES], after[CONFIG_TEXT_BYTES];
-        if (row.reloadable || config_get(old, i, before, sizeof before) < 0 ||
+        if (row.reloadable || config_get(started, i, before, sizeof before) < 0 ||
             config_get(fresh, i, after, sizeof after) < 0 || strcmp(before, after) == 0)
             continue;
         log_line(LOG_WARNING, "%s.%s has changed; that takes effect at the next start", row.section,
@@ -157,6 +157,8 @@ void settings_keep_fixed(const struct config *old, struct config *fresh)
         if (config_set(fresh, row.section, row.key, before, "before", why, sizeof why) < 0)
             log_line(LOG_ERROR, "%s", why);
     }
+    if (!config_same_counters(started, fresh))
+        log_line(LOG_WARNING, "[counter NAME] has changed; that takes effect at the next start");
 }
 
 int settings_read_modes(int argc, char **argv, struct settings_modes *modes, char *why,

@@ -33,7 +33,8 @@ void settings_print_help(void);
 struct settings *settings_load(int argc, char **argv, char *why, size_t why_bytes);
 /* With all that are older. */
 void settings_destroy(struct settings *settings);
-/* What can only change at a start stays in `fresh` as it is in `old`, and is named in the log. */
-void settings_keep_fixed(const struct config *old, struct config *fresh);
+/* What can only change at a start is named in the log where `fresh` differs, and stays as it is in
+ * `started`; but [counter NAME] may differ in `fresh`, where nobody looks at it. */
+void settings_keep_fixed(const struct config *started, struct config *fresh);
 
 #endif

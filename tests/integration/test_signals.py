@@ -1,6 +1,7 @@
 """SIGTERM and SIGINT drain, SIGHUP reloads."""
 
 import contextlib
+import re
 import signal
 import threading
 
@@ -178,6 +179,16 @@ def test_reload_names_what_needs_a_start(reload):
         assert "listen.threads has changed; that takes effect at the next start" in said
         assert setting(client, "listen.threads") == before
         assert setting(client, "limits.idle") == "3h"
+
+
+def test_reload_names_counters(reload):
+    """Each time, as long as they are not as they were at the start."""
+    changed = r"\[counter NAME\] has changed; that takes effect at the next start"
+    with Client(reload.daemon.address) as client:
+        for start in (5, 5, 6):
+            assert re.search(changed, reload(f"[counter a]\nstart = {start}\n"))
+        assert client.call("NEXT", "a") == 1
+        assert not re.search(changed, reload(""))
 
 
 @pytest.mark.parametrize(

@@ -450,6 +450,37 @@ START_TEST(each_check)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    bool same;
+} others[] = {
+    {"[counter a]\nstart = 5\ncollection = x\n[counter b]\ncache = 9", true},
+    {"[counter a]\nstart = 5\nstep = 1\ncollection = x\n[counter b]\ncache = 9", true},
+    {"[counter a]\nstart = 6\ncollection = x\n[counter b]\ncache = 9", false},
+    {"[counter a]\nstart = 5\ncollection = y\n[counter b]\ncache = 9", false},
+    {"[counter a]\nstart = 5\n[counter b]\ncache = 9", false},
+    {"[counter a]\nstart = 5\ncollection = x\nreturns = before\n[counter b]\ncache = 9", false},
+    {"[counter a]\nstart = 5\ncollection = x\nmatch = {}\n[counter b]\ncache = 9", false},
+    {"[counter a]\nstart = 5\ncollection = x\n[counter c]\ncache = 9", false},
+    {"[counter a]\nstart = 5\ncollection = x", false},
+    {"[counter a]\nstart = 5\ncollection = x\n[counter b]\ncache = 9\n[counter c]\nstep = 2",
+     false},
+    {"", false},
+};
+
+START_TEST(same_counters)
+{
+    struct config other;
+    accepted(read_text(others[0].text));
+    config_init(&other);
+    accepted(config_read_text(&other, others[_i].text, strlen(others[_i].text), "other.conf", why,
+                              sizeof(why)));
+    ck_assert(config_same_counters(&config, &other) == others[_i].same);
+    ck_assert(config_same_counters(&other, &config) == others[_i].same);
+    config_finish(&other);
+}
+END_TEST
+
 START_TEST(files)
 {
     char path[] = "/tmp/idmint-test-config-XXXXXX";
@@ -504,6 +535,7 @@ int main(void)
     tcase_add_test(tcase, options);
     tcase_add_test(tcase, environment);
     tcase_add_loop_test(tcase, each_check, 0, sizeof(checks) / sizeof(checks[0]));
+    tcase_add_loop_test(tcase, same_counters, 0, sizeof(others) / sizeof(others[0]));
     tcase_add_test(tcase, files);
     tcase_add_test(tcase, short_why);
     suite_add_tcase(suite, tcase);
