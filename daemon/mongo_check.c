@@ -70,7 +70,8 @@ static int take_one(struct trial *trial, int64_t *value)
     if (mongo_read(&trial->call, trial->database,
                    BCON_NEW("findAndModify", MONGO_STATE_COLLECTION, "query", "{", "_id",
                             BCON_UTF8(trial->id), "}", "update", "{", "$inc", "{", "n",
-                            BCON_INT32(1), "}", "}", "new", BCON_BOOL(true)),
+                            BCON_INT32(1), "}", "}", "new", BCON_BOOL(true), "writeConcern", "{",
+                            "w", BCON_INT32(1), "}"),
                    &reply, &trial->fault) < 0)
         return -1;
     bool found = mongo_find(&reply, "value.n", &at);

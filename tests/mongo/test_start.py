@@ -1,9 +1,6 @@
 """What a start asks of MongoDB, and what it says when it does not get it."""
 
-
-
 import pytest
-
 
 from daemon import run_idmintd
 from fake_mongod import FakeMongod
