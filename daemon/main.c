@@ -361,6 +361,30 @@ static void finish(struct app *app)
     libevent_global_shutdown();
 }
 
+static void print_line(const char *text)
+{
+    puts(text);
+}
+
+static int survey(const struct config *config)
+{
+    char why[512];
+    struct store *store;
+    if (store_open(config, &store, why, sizeof why) < 0) {
+        fprintf(stderr, "idmintd: %s\n", why);
+        return EXIT_FAILURE;
+    }
+    int status = 0;
+    if (store->backend->survey == NULL)
+        puts("this store takes nothing over: there is nothing to tell");
+    else
+        status = store->backend->survey(store, print_line, why, sizeof why);
+    store_close(store);
+    if (status < 0)
+        fprintf(stderr, "idmintd: %s\n", why);
+    return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 static int reset_high_water(const struct config *config, const char *word)
 {
     char why[512];
@@ -440,10 +464,12 @@ int main(int argc, char **argv)
         fprintf(stderr, "idmintd: %s\n", why);
         return EXIT_FAILURE;
     }
-    if (modes.check || modes.check_store || modes.reset_high_water != NULL) {
+    if (modes.check || modes.check_store || modes.survey || modes.reset_high_water != NULL) {
         int status = EXIT_SUCCESS;
         if (modes.reset_high_water != NULL)
             status = reset_high_water(&settings->config, modes.reset_high_water);
+        else if (modes.survey)
+            status = survey(&settings->config);
         else if (modes.check_store)
             status = check_store(&settings->config);
         else

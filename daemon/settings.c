@@ -17,6 +17,7 @@ enum {
     OPT_STORE,
     OPT_CHECK,
     OPT_CHECK_STORE,
+    OPT_SURVEY,
     OPT_VERSION,
     OPT_RESET_HIGH_WATER
 };
@@ -28,6 +29,7 @@ static const struct option long_options[] = {
     {"store", required_argument, NULL, OPT_STORE},
     {"check-config", no_argument, NULL, OPT_CHECK},
     {"check-store", no_argument, NULL, OPT_CHECK_STORE},
+    {"survey", no_argument, NULL, OPT_SURVEY},
     {"reset-high-water", required_argument, NULL, OPT_RESET_HIGH_WATER},
     {"version", no_argument, NULL, OPT_VERSION},
     {"help", no_argument, NULL, 'h'},
@@ -46,6 +48,9 @@ void settings_print_help(void)
         "      --store URI           sqlite:PATH, mongodb://..., or memory: for tests (store.uri)\n"
         "      --check-config        read the configuration, say what is wrong, end\n"
         "      --check-store         open the store, try what it must be able to do, end\n"
+        "      --survey              list the documents that the configuration takes for counters, "
+        "and\n"
+        "                            what would become of each, and end; changes none of them\n"
         "      --reset-high-water FORCE\n"
         "                            set the saved ObjectId high water back to now, and end; ids\n"
         "                            that were issued for later seconds may then be issued again\n"
@@ -83,6 +88,9 @@ static int read_options(int argc, char **argv, struct config *config, struct set
             break;
         case OPT_CHECK_STORE:
             modes->check_store = true;
+            break;
+        case OPT_SURVEY:
+            modes->survey = true;
             break;
         case OPT_RESET_HIGH_WATER:
             modes->reset_high_water = optarg;

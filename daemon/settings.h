@@ -20,7 +20,7 @@ struct settings {
 /* Options that are no settings: they say what to do instead of serving. */
 struct settings_modes {
     const char *file;
-    bool check, check_store, help, version;
+    bool check, check_store, survey, help, version;
     const char *reset_high_water;
 };
 

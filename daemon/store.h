@@ -86,7 +86,8 @@ struct store_counter {
 };
 
 struct store_op {
-    struct store_op *next; /* the worker's */
+    struct store_op *next, *prev; /* these and `queued`: the worker's */
+    bool queued;
     enum store_verb verb;
     enum store_result result;
     const char *name; /* the counter; LIST: only names that begin with this */
@@ -146,6 +147,9 @@ struct store_backend {
     int (*open)(const struct config *config, const char *rest, struct store **store, char *why,
                 size_t why_bytes);
     void (*commit)(struct store *store, struct store_op **ops, size_t count);
+    /* For stores that take over what others made: tells, a line each, what is there and what would
+     * become of it, and changes nothing. NULL: there is nothing to take over. */
+    int (*survey)(struct store *store, void (*line)(const char *text), char *why, size_t why_bytes);
     void (*close)(struct store *store);
 };
 

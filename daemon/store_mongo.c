@@ -13,6 +13,7 @@
 #include "mongo_check.h"
 #include "mongo_issuer.h"
 #include "mongo_list.h"
+#include "mongo_survey.h"
 #include "mongo_sync.h"
 #include "mongo_take.h"
 
@@ -55,6 +56,23 @@ static void mongo_commit(struct store *store, struct store_op **ops, size_t coun
 {
     for (size_t i = 0; i < count; i++)
         commit_one((struct mongo_store *)store, ops[i]);
+}
+
+static int mongo_store_survey(struct store *store, void (*line)(const char *text), char *why,
+                              size_t why_bytes)
+{
+    struct mongo_store *self = (struct mongo_store *)store;
+    struct mongo_call call;
+    struct mongo_fault fault = {.text = "no connection"};
+    int result = mongo_call_begin(&self->link, &call);
+    if (result == 0) {
+        call.end_ms = INT64_MAX;
+        result = mongo_survey(&self->places, &self->state, &call, line, &fault);
+        mongo_call_end(&call);
+    }
+    if (result < 0)
+        snprintf(why, why_bytes, "MongoDB: %s", fault.text);
+    return result;
 }
 
 static void mongo_close(struct store *store)
@@ -176,6 +194,7 @@ const struct store_backend store_mongo_backend = {
     .scheme = "mongodb",
     .open = mongo_open,
     .commit = mongo_commit,
+    .survey = mongo_store_survey,
     .close = mongo_close,
 };
 
@@ -183,5 +202,6 @@ const struct store_backend store_mongo_srv_backend = {
     .scheme = "mongodb+srv",
     .open = mongo_srv_open,
     .commit = mongo_commit,
+    .survey = mongo_store_survey,
     .close = mongo_close,
 };
