@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limit.h"
+
 #define FIRST_BUCKETS 16
 #define EVICT_PATIENCE 64 /* busy counters looked at in one search */
 
@@ -145,6 +147,8 @@ struct counter *counter_obtain(struct counter_shard *shard, uint64_t seed, uint6
     if (counter == NULL) {
         if (shard->count >= shard->limit)
             evict(shard, seed, evicted_cb, context);
+        if (shard->count >= shard->limit + LIMIT_WAITING_COUNTERS / COUNTER_SHARDS)
+            return NULL;
         if (shard->count > shard->mask)
             grow(shard, seed);
         counter = calloc(1, sizeof *counter + len);

@@ -68,7 +68,8 @@ static inline struct counter_shard *counter_shard_of(struct counter_shard *shard
 struct counter *counter_find(struct counter_shard *shard, uint64_t hash, const char *name,
                              size_t len);
 /* Adds it where it is not held; where the shard is full idle ones make room, each handed to
- * evicted_cb first, if it has blocks to give back. NULL: no memory. */
+ * evicted_cb first, if it has blocks to give back. NULL: too many wait for the store, or no memory.
+ */
 struct counter *counter_obtain(struct counter_shard *shard, uint64_t seed, uint64_t hash,
                                const char *name, size_t len,
                                void (*evicted_cb)(void *context, const struct counter *counter),

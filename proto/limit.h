@@ -18,5 +18,6 @@
 #define LIMIT_RUN 512                  /* identical commands in a row that are served as one */
 #define LIMIT_PENDING 1024             /* commands of one connection that wait for the store */
 #define LIMIT_LIST_PAGE 1000           /* rows of one page of COUNTER LIST */
+#define LIMIT_WAITING_COUNTERS 262144  /* counters that wait, beyond those held in memory */
 
 #endif

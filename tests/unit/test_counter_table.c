@@ -4,6 +4,7 @@
 
 #include "counter_fixture.h"
 #include "counter_table.h"
+#include "limit.h"
 
 static const char *numbered(char name[32], int number)
 {
@@ -47,6 +48,40 @@ START_TEST(waiting_counters_are_not_evicted)
         ck_got(&wishes[i], 1);
     for (int i = 0; i < 2 * COUNT; i++)
         (void)next(bench, numbered(name, i % COUNT));
+    ck_assert_uint_le(look(bench).in_memory, 64);
+    free(wishes);
+    bench_destroy(bench);
+}
+END_TEST
+
+/* A store that hangs, and clients that ask for ever new names: their counters can not be evicted,
+ * though the takes are cancelled when their time is over. */
+START_TEST(waiting_counters_are_bounded)
+{
+    enum { COUNT = LIMIT_WAITING_COUNTERS + LIMIT_WAITING_COUNTERS / 4 };
+    char name[32];
+    struct bench *bench = bench_create(1, 1, MANY, 1);
+    struct wish *wishes = calloc(COUNT, sizeof *wishes), more;
+    size_t waiting = 0, refused = 0;
+    ck_assert_ptr_nonnull(wishes);
+    bench->settings.in_memory = 64;
+    bench_restart(bench);
+    for (int i = 0; i < COUNT; i++) {
+        struct counter_take *take = &wishes[i].take;
+        if (wish_for(bench, &wishes[i], numbered(name, i), 1, 1, false) == COUNTER_WAITS)
+            waiting += counter_cancel(take);
+        else
+            refused += take->served == 0 && take->error == ERROR_TRYAGAIN;
+        free(take->text);
+    }
+    ck_assert_uint_eq(waiting + refused, COUNT);
+    ck_assert_uint_eq(look(bench).in_memory, waiting);
+    ck_assert_uint_le(waiting, LIMIT_WAITING_COUNTERS + 64);
+    ck_assert_uint_gt(waiting, LIMIT_WAITING_COUNTERS / 2);
+    ask(bench, &more, "name-0", 1); /* what waits already takes no more room */
+    run(bench);
+    ck_got(&more, 1);
+    ck_assert_int_eq(next(bench, "new"), 1);
     ck_assert_uint_le(look(bench).in_memory, 64);
     free(wishes);
     bench_destroy(bench);
@@ -149,6 +184,7 @@ int main(void)
     suite_add_tcase(suite, table);
     TCase *memory = tcase_create("memory");
     tcase_set_timeout(memory, 120);
+    tcase_add_test(memory, waiting_counters_are_bounded);
     tcase_add_loop_test(memory, memory_of_a_counter, 0, 2);
     suite_add_tcase(suite, memory);
     return run_suite(suite);
