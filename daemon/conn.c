@@ -177,7 +177,11 @@ static void enqueue(struct conn *conn, struct request *request)
 
 static void protocol_error(struct conn *conn, const char *why)
 {
-    resp_write_error(conn_sink(conn), ERROR_ERR, "%s", why);
+    struct buffer *sink = conn_sink(conn);
+    size_t before = sink->len;
+    resp_write_error(sink, ERROR_ERR, "%s", why);
+    if (conn->line != NULL)
+        conn->after_bytes += sink->len - before;
     conn->closing = true;
 }
 
@@ -261,9 +265,11 @@ static bool has_room(struct conn *conn)
 {
     if (conn->session.pending >= LIMIT_PENDING)
         return false;
-    if (conn->line == NULL && conn_out(conn)->len >= LOOP_READ_BYTES)
+    size_t most = (size_t)config_of(conn)->limits.output_bytes;
+    size_t len = conn_out(conn)->len;
+    if (conn->line == NULL && (len >= LOOP_READ_BYTES || len >= most))
         conn_send(conn);
-    return unsent(conn) < (size_t)config_of(conn)->limits.output_bytes;
+    return unsent(conn) < most;
 }
 
 /* The commands of an EXEC, then those at data. Returns the bytes of data used. */
@@ -301,6 +307,7 @@ static size_t process(struct conn *conn, const char *data, size_t len)
 /* Carry out what was read before and had to wait. */
 static void resume(struct conn *conn)
 {
+    conn->held = false;
     if (conn->in.len == 0 && !conn->session.replaying)
         return;
     conn->in_need = 0;
@@ -314,8 +321,9 @@ static void resume(struct conn *conn)
 static void end_turn(struct conn *conn)
 {
     conn_send(conn);
-    if (!conn->dead && conn->held && conn->out.len == 0 && conn->line == NULL) {
-        /* What held it back has just been sent. */
+    /* What held it back has just been sent. A client that reads fast may have it so again and
+     * again: nothing else would call for the rest. */
+    while (!conn->dead && conn->held && conn->out.len == 0 && conn->line == NULL) {
         resume(conn);
         conn_send(conn);
     }

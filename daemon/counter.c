@@ -217,11 +217,7 @@ static enum counter_status take_locked(struct counters *counters, struct clock_n
         flush = counter_flush_open(counters, shard, counter);
     if (flush == NULL)
         return fail(take, ERROR_TRYAGAIN, "out of memory");
-    take->flush = flush;
-    flush->ordered = flush->ordered || take->behind;
-    *flush->tail = take;
-    flush->tail = &take->next;
-    counter->waiting++;
+    counter_flush_add(flush, take);
     return COUNTER_WAITS;
 }
 
@@ -233,7 +229,6 @@ enum counter_status counter_take(struct counters *counters, struct clock_now now
     struct counter_shard *shard = counter_shard_of(counters->shards, hash);
     struct counter_flush *flush = NULL;
     struct store_op *evicted = NULL;
-    take->next = NULL;
     take->flush = NULL;
     take->shard = shard;
     take->text = NULL;
@@ -260,14 +255,7 @@ bool counter_cancel(struct counter_take *take)
     pthread_mutex_lock(&shard->lock);
     struct counter_flush *flush = take->flush;
     if (flush != NULL && !flush->closed) {
-        struct counter_take **link = &flush->head;
-        while (*link != take)
-            link = &(*link)->next;
-        *link = take->next;
-        if (flush->tail == &take->next)
-            flush->tail = link;
-        take->flush = NULL;
-        flush->counter->waiting--;
+        counter_flush_remove(flush, take);
         taken_back = true;
     }
     pthread_mutex_unlock(&shard->lock);

@@ -47,7 +47,8 @@ struct counter_shard;
 
 /* A wish for values; lives inside its owner's request until it is done or cancelled. */
 struct counter_take {
-    struct counter_take *next; /* this and the next two: counter.c's */
+    struct counter_take *next;  /* this and the next three: counter.c's */
+    struct counter_take **link; /* what points to it in its flush */
     struct counter_flush *flush;
     struct counter_shard *shard;
     int64_t count;             /* in: values wanted by each reply, 1 .. LIMIT_COUNTER_RANGE */

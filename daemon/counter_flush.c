@@ -38,6 +38,30 @@ struct counter_flush *counter_flush_open(struct counters *counters, struct count
     return flush;
 }
 
+void counter_flush_add(struct counter_flush *flush, struct counter_take *take)
+{
+    take->flush = flush;
+    take->next = NULL;
+    take->link = flush->tail;
+    *flush->tail = take;
+    flush->tail = &take->next;
+    flush->ordered = flush->ordered || take->behind;
+    flush->counter->waiting++;
+}
+
+/* Without a search: very many may wait, and all be cancelled when their time is over. */
+void counter_flush_remove(struct counter_flush *flush, struct counter_take *take)
+{
+    *take->link = take->next;
+    if (take->next != NULL)
+        take->next->link = take->link;
+    else
+        flush->tail = take->link;
+    take->flush = NULL;
+    take->next = NULL;
+    flush->counter->waiting--;
+}
+
 struct counter_flush *counter_flush_due(struct counters *counters, struct counter *counter)
 {
     struct counter_flush *flush = counter->open;
@@ -78,42 +102,27 @@ void counter_flush_prefetch(struct counters *counters, struct counter_shard *sha
 /* --- What happens to takes --- */
 
 /* The take leaves its flush; from here on it can not be cancelled, and `done` is due. */
-static void release(struct counter *counter, struct counter_take *take, struct due *due)
+static void release(struct counter_flush *flush, struct counter_take *take, struct due *due)
 {
-    take->flush = NULL;
-    take->next = NULL;
-    counter->waiting--;
+    counter_flush_remove(flush, take);
     *due->tail = take;
     due->tail = &take->next;
-}
-
-static void release_head(struct counter_flush *flush, struct due *due)
-{
-    struct counter_take *take = flush->head;
-    flush->head = take->next;
-    if (flush->head == NULL)
-        flush->tail = &flush->head;
-    release(flush->counter, take, due);
 }
 
 /* Release the takes that `concerns` picks, with an error; the others stay. */
 static void fail_takes(struct counter_flush *flush, bool (*concerns)(const struct counter_take *),
                        enum error_word error, const char *text, struct due *due)
 {
-    struct counter_take **link = &flush->head;
-    while (*link != NULL) {
-        struct counter_take *take = *link;
-        if (!concerns(take)) {
-            link = &take->next;
+    struct counter_take *next;
+    for (struct counter_take *take = flush->head; take != NULL; take = next) {
+        next = take->next;
+        if (!concerns(take))
             continue;
-        }
-        *link = take->next;
         take->served = 0;
         take->error = error;
         take->text = strdup(text);
-        release(flush->counter, take, due);
+        release(flush, take, due);
     }
-    flush->tail = link;
 }
 
 static bool every_take(const struct counter_take *take)
@@ -141,7 +150,7 @@ static void serve_open(struct counter *counter, struct due *due)
     struct counter_take *take;
     while ((take = flush->head) != NULL && !(take->unit_step && counter->step != 1) &&
            counter_serve(flush->shard, counter, take, take->repeat))
-        release_head(flush, due);
+        release(flush, flush->head, due);
     if (flush->head == NULL && !flush->submitted) {
         counter->open = NULL;
         free(flush);
@@ -357,7 +366,7 @@ static bool deal(struct counter_flush *flush, int64_t before, int64_t count, boo
         take->first = (int64_t)next;
         take->step = (int64_t)step;
         flush->shard->from_store += replies;
-        release_head(flush, due);
+        release(flush, flush->head, due);
         next += (uint64_t)values * step;
         count -= values;
     }

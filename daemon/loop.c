@@ -190,20 +190,21 @@ static void submit_cb(evutil_socket_t fd, short what, void *context)
 void loop_park(struct loop *loop, struct request *request)
 {
     request->handed = NULL;
+    request->parked = loop->parked_tail;
     *loop->parked_tail = request;
     loop->parked_tail = &request->handed;
 }
 
 void loop_unpark(struct loop *loop, struct request *request)
 {
-    struct request **link = &loop->parked;
-    while (*link != NULL && *link != request)
-        link = &(*link)->handed;
-    if (*link == NULL)
+    if (request->parked == NULL)
         return;
-    *link = request->handed;
-    if (loop->parked_tail == &request->handed)
-        loop->parked_tail = link;
+    *request->parked = request->handed;
+    if (request->handed != NULL)
+        request->handed->parked = request->parked;
+    else
+        loop->parked_tail = request->parked;
+    request->parked = NULL;
 }
 
 void loop_need_tick(struct loop *loop)

@@ -42,6 +42,7 @@ struct request {
     const struct request_kind *kind;
     struct request *next;      /* in its connection's line */
     struct request *handed;    /* in its host's inbox, or among those that wait for time */
+    struct request **parked;   /* what points to it there; NULL: it does not wait for time */
     struct request_host *host; /* set before a worker may know of it; NULL if only polled */
     struct session *session;   /* NULL: given up; free it when it completes */
     int64_t deadline_ms;       /* BOOTTIME */

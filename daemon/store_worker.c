@@ -43,18 +43,19 @@ static int64_t clock_us(clockid_t clock)
 static struct store_op *detach(struct store_worker *worker)
 {
     struct store_op *first = worker->first;
-    if (first == NULL || worker->stats.queued <= worker->batch) {
-        worker->first = NULL;
-        worker->last = NULL;
-        worker->stats.queued = 0;
-        return first;
+    struct store_op *rest = first;
+    for (size_t i = 0; i < worker->batch && rest != NULL; i++) {
+        rest->queued = false;
+        rest = rest->next;
+        worker->stats.queued--;
     }
-    struct store_op *last = first;
-    for (size_t i = 1; i < worker->batch && last->next != NULL; i++)
-        last = last->next;
-    worker->first = last->next;
-    worker->stats.queued -= worker->batch;
-    last->next = NULL;
+    worker->first = rest;
+    if (rest == NULL) {
+        worker->last = NULL;
+    } else {
+        rest->prev->next = NULL;
+        rest->prev = NULL;
+    }
     return first;
 }
 
@@ -204,7 +205,10 @@ void store_worker_submit_batch(struct store_worker *worker, struct store_batch *
 {
     if (batch->first == NULL)
         return;
+    for (struct store_op *op = batch->first; op != NULL; op = op->next)
+        op->queued = true;
     pthread_mutex_lock(&worker->mutex);
+    batch->first->prev = worker->last;
     if (worker->first == NULL)
         worker->first = batch->first;
     else
@@ -219,27 +223,19 @@ void store_worker_submit_batch(struct store_worker *worker, struct store_batch *
     pthread_mutex_unlock(&worker->mutex);
 }
 
-/* From the head on: what is cancelled has mostly waited longest. */
+/* Without a search: a million may be queued, and all be cancelled when their time is over. */
 bool store_worker_cancel(struct store_worker *worker, struct store_op *op)
 {
     pthread_mutex_lock(&worker->mutex);
-    struct store_op *before = NULL;
-    struct store_op *at = worker->first;
-    while (at != NULL && at != op) {
-        before = at;
-        at = at->next;
-    }
-    if (at != NULL) {
-        if (before == NULL)
-            worker->first = op->next;
-        else
-            before->next = op->next;
-        if (worker->last == op)
-            worker->last = before;
+    bool queued = op->queued;
+    if (queued) {
+        *(op->prev != NULL ? &op->prev->next : &worker->first) = op->next;
+        *(op->next != NULL ? &op->next->prev : &worker->last) = op->prev;
+        op->queued = false;
         worker->stats.queued--;
     }
     pthread_mutex_unlock(&worker->mutex);
-    return at != NULL;
+    return queued;
 }
 
 void store_worker_look(struct store_worker *worker, struct store_worker_stats *stats)

@@ -19,6 +19,7 @@ struct store_batch {
 static inline void store_batch_add(struct store_batch *batch, struct store_op *op)
 {
     op->next = NULL;
+    op->prev = batch->last;
     if (batch->first == NULL)
         batch->first = op;
     else

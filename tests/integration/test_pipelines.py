@@ -51,6 +51,49 @@ def test_replies_come_in_order(hello, client):
             assert (reply, type(reply)) == (expected, type(expected)), command
 
 
+@pytest.mark.parametrize(
+    "command, reply_bytes", [(encode("ECHO", "x" * 1000), 1009), (encode("OID", 300), 300 * 27 + 6)]
+)
+@pytest.mark.parametrize("batch", [False, True])
+def test_more_replies_than_the_output_limit(command, reply_bytes, batch, start_daemon):
+    """What is held back because of the limit goes on though all was sent at once."""
+    daemon = start_daemon(settings={"limits.output": "4KiB"})
+    with Client(daemon.address) as client:
+        count = 200
+        data = command * count
+        expected = reply_bytes * count
+        if batch:
+            data = b"MULTI\r\n" + data + b"EXEC\r\n"
+            expected += len("+OK\r\n" + "+QUEUED\r\n" * count + f"*{count}\r\n")
+        send_aside(client, data + b"QUIT\r\n")
+        received = sum(map(len, iter(lambda: client.sock.recv(65536), b"")))
+        assert received == expected + len("+OK\r\n")
+
+
+def test_protocol_error_behind_a_request(daemon):
+    with Client(daemon.address) as client:
+        client.send(encode("NEXT", "a") + b"*1\r\n!")
+        assert client.reply() == 1
+        assert client.reply().startswith(b"ERR Protocol error")
+        assert client.sock.recv(1) == b""
+    with Client(daemon.address) as client:
+        assert client.info("clients")["buffer_bytes"] == "0"
+    assert not daemon.log.find("limits.buffers")
+
+
+def test_very_many_that_wait_for_the_clock(start_daemon):
+    """Their time is over at once: a search for each would take the loop minutes."""
+    daemon = start_daemon(settings={"listen.threads": 1})
+    clients = [Client(daemon.address) for _ in range(150)]
+    for client in clients:
+        client.send(encode("OID", "RANGE", 100000) * 1024)
+    for client in clients:
+        for _ in range(1024):
+            reply = client.reply()
+            assert isinstance(reply, list) or reply.word == "TRYAGAIN"
+        client.close()
+
+
 def test_order_with_cached_counters(client):
     assert client.call("COUNTER", "CREATE", "cached", "CACHE", 7) == b"OK"
     send_aside(client, (encode("NEXT", "cached") + encode("NEXT", "strict") + b"PING\r\n") * 3000)

@@ -305,6 +305,27 @@ START_TEST(cancel_frees_the_block)
 }
 END_TEST
 
+#define VERY_MANY 200000
+
+/* The newest first, as connections come to their end in any order: with a search through those that
+ * wait this would take minutes. */
+START_TEST(cancel_very_many)
+{
+    struct bench *bench = bench_create(1, 1, MANY, 1);
+    struct wish *wishes = calloc(VERY_MANY, sizeof *wishes);
+    ck_assert_ptr_nonnull(wishes);
+    for (int i = 0; i < VERY_MANY; i++)
+        ask(bench, &wishes[i], "a", 1);
+    for (int i = VERY_MANY - 1; i > 0; i--)
+        ck_assert(counter_cancel(&wishes[i].take));
+    run(bench);
+    ck_got(&wishes[0], 1);
+    ck_assert_int_eq(stored(bench, "a")->value, 1);
+    free(wishes);
+    bench_destroy(bench);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("counter");
@@ -331,6 +352,7 @@ int main(void)
     tcase_add_test(cancelling, cancel_closed_and_done);
     tcase_add_test(cancelling, cancel_all);
     tcase_add_test(cancelling, cancel_frees_the_block);
+    tcase_add_test(cancelling, cancel_very_many);
     suite_add_tcase(suite, cancelling);
     return run_suite(suite);
 }

@@ -284,6 +284,35 @@ START_TEST(a_queued_op_can_be_taken_back)
 }
 END_TEST
 
+#define VERY_MANY 200000
+
+/* The newest first, as connections come to their end in any order: with a search from either end
+ * this would take minutes. */
+START_TEST(very_many_can_be_taken_back)
+{
+    struct gate gate;
+    struct probe first;
+    struct probe *probes = calloc(VERY_MANY, sizeof(*probes));
+    ck_assert_ptr_nonnull(probes);
+    gate_init(&gate, 1, true);
+    struct store_worker *worker = start(&gate.base, 100);
+    occupy(&gate, worker, &first);
+    for (int i = 0; i < VERY_MANY; i++) {
+        probe_init(&probes[i], "a", NULL);
+        store_worker_submit(worker, &probes[i].op);
+    }
+    for (int i = VERY_MANY / 2 - 1; i >= 0; i--)
+        ck_assert(store_worker_cancel(worker, &probes[i].op));
+    for (int i = VERY_MANY / 2; i < VERY_MANY; i++)
+        ck_assert(store_worker_cancel(worker, &probes[VERY_MANY * 3 / 2 - 1 - i].op));
+    open_gate(&gate, 1);
+    store_worker_destroy(worker);
+    ck_assert_int_eq(gate.commits, 1);
+    free(probes);
+    gate_finish(&gate);
+}
+END_TEST
+
 START_TEST(the_only_queued_op_can_be_taken_back)
 {
     struct gate gate;
@@ -562,6 +591,10 @@ int main(void)
     tcase_add_test(tcase, only_changes_are_logged);
     tcase_add_test(tcase, threads_have_a_name_and_take_no_signals);
     suite_add_tcase(suite, tcase);
+    TCase *many = tcase_create("many");
+    tcase_set_timeout(many, 20);
+    tcase_add_test(many, very_many_can_be_taken_back);
+    suite_add_tcase(suite, many);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
