@@ -97,6 +97,34 @@ START_TEST(order_beside_a_prefetch)
 }
 END_TEST
 
+/* A prefetch that is under way keeps the counter in memory; its block goes all the same. */
+START_TEST(order_while_a_prefetch_is_under_way)
+{
+    static const struct {
+        enum store_verb verb;
+        enum store_result result;
+    } rows[] = {{STORE_DROP, STORE_DONE}, {STORE_RESET, STORE_UNKNOWN}};
+    struct bench *bench = with_block(MANY, 10);
+    struct wanted_order wanted;
+    struct wish wish;
+    struct batch prefetch;
+    (void)use_until_prefetch(bench);
+    pick(bench, &prefetch);
+    order(bench, &wanted, rows[_i].verb, "a", 3);
+    if (rows[_i].result == STORE_DONE)
+        step(bench);
+    else
+        step_fails(bench, rows[_i].result, true);
+    ck_assert(wanted.done);
+    ask(bench, &wish, "a", 1);
+    commit(bench, &prefetch);
+    finish(&prefetch);
+    run(bench);
+    ck_assert(wish.done);
+    bench_destroy(bench);
+}
+END_TEST
+
 /* A flush with takes in the same batch: they are served, but the block it leaves is stale. */
 START_TEST(order_beside_takes)
 {
@@ -315,6 +343,7 @@ int main(void)
     tcase_add_loop_test(orders, orders_drop_blocks, 0, 5);
     tcase_add_test(orders, block_serves_until_the_order_is_done);
     tcase_add_loop_test(orders, order_beside_a_prefetch, 0, (int)(sizeof races / sizeof races[0]));
+    tcase_add_loop_test(orders, order_while_a_prefetch_is_under_way, 0, 2);
     tcase_add_test(orders, order_beside_takes);
     tcase_add_test(orders, takes_behind_a_drop_create_anew);
     tcase_add_loop_test(orders, order_of_unknown_outcome, 0, 2);
