@@ -39,12 +39,18 @@ class Shop:
     def counters(self):
         return self.database["counters"]
 
+    def fail(self, mode, commands, **data):
+        """A fail point for commands on the counters; what idmint keeps for itself is spared."""
+        namespace = f"{self.name}.counters"
+        self.servers.primary().failpoint(mode, commands, namespace=namespace, **data)
+
     def settings(self, **mongo):
         names = {"database": self.name, "state_database": f"{self.name}_state"}
         return {f"mongo.{key}": value for key, value in {**names, **mongo}.items()}
 
     def start(self, settings=None, **mongo):
-        merged = {**self.settings(**mongo), **(settings or {})}
+        # Sanitized daemons on busy machines are slow; tests of time say how much there is.
+        merged = {"limits.request": "20s", **self.settings(**mongo), **(settings or {})}
         return self.start_daemon(store=self.servers.uri(), settings=merged)
 
     def client(self, settings=None, **mongo):

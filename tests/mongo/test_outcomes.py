@@ -12,17 +12,17 @@ from history import History
 from load import Load, next_one
 from resp import Client, Error
 
-WRITES = ["findAndModify"]
+TAKES = ["findAndModify"]
 ONCE = {"times": 1}
 
 
 @pytest.fixture
 def served(shop):
     """A counter in use: a take is one findAndModify."""
-    shop.client_ = shop.client({"limits.request": "1s"})
+    shop.client_ = shop.client()
     with shop.client_ as client:
         assert client.call("NEXT", "orders") == 1
-        yield shop, client, shop.servers.primary()
+        yield shop, client
 
 
 def stored(shop, name="orders"):
@@ -37,8 +37,8 @@ OPEN = [91, 189, 11600, 11602, 50, 8, 6, 89]
 
 @pytest.mark.parametrize("code", NOT_DONE)
 def test_code_that_proves_nothing_was_done(served, code):
-    shop, client, primary = served
-    primary.failpoint(ONCE, WRITES, errorCode=code)
+    shop, client = served
+    shop.fail(ONCE, TAKES, errorCode=code)
     reply = client.call("NEXT", "orders")
     if code == 14:  # looked at, and tried again
         assert reply == 2
@@ -50,8 +50,8 @@ def test_code_that_proves_nothing_was_done(served, code):
 
 @pytest.mark.parametrize("code", OPEN)
 def test_code_that_leaves_it_open(served, code):
-    shop, client, primary = served
-    primary.failpoint(ONCE, WRITES, errorCode=code)
+    shop, client = served
+    shop.fail(ONCE, TAKES, errorCode=code)
     is_error(client.call("NEXT", "orders"), "UNCERTAIN")
     assert until_served(client, "NEXT", "orders") == stored(shop)
 
@@ -59,65 +59,64 @@ def test_code_that_leaves_it_open(served, code):
 @pytest.mark.parametrize("code", [64, 91, 100, 10107])
 def test_write_concern_error(served, code):
     """It was applied, and came with a value: which may roll back, and is never issued."""
-    shop, client, primary = served
+    shop, client = served
     error = {"code": code, "errmsg": "waiting for replication timed out"}
-    primary.failpoint(ONCE, WRITES, writeConcernError=error)
+    shop.fail(ONCE, TAKES, writeConcernError=error)
     is_error(client.call("NEXT", "orders"), "UNCERTAIN")
     assert stored(shop) == 2
     assert until_served(client, "NEXT", "orders") == 3
 
 
 def test_cut_before_it_is_applied(served):
-    shop, client, primary = served
-    primary.failpoint(ONCE, WRITES, closeConnection=True)
+    shop, client = served
+    shop.fail(ONCE, TAKES, closeConnection=True)
     is_error(client.call("NEXT", "orders"), "UNCERTAIN")
     assert until_served(client, "NEXT", "orders") == 2
 
 
 def test_cut_of_the_insert(served):
-    shop, client, primary = served
-    primary.failpoint(ONCE, ["insert"], closeConnection=True)
+    shop, client = served
+    shop.fail(ONCE, ["insert"], closeConnection=True)
     is_error(client.call("NEXT", "bills"), "UNCERTAIN")
     assert until_served(client, "NEXT", "bills") == 1
 
 
 def test_slow_within_the_time(served):
-    shop, client, primary = served
-    primary.failpoint(ONCE, WRITES, blockConnection=True, blockTimeMS=200)
+    shop, client = served
+    shop.fail(ONCE, TAKES, blockConnection=True, blockTimeMS=200)
     assert client.call("NEXT", "orders") == 2
 
 
-def test_slow_beyond_the_time(served):
+def test_slow_beyond_the_time(shop):
     """Answered in time; the late value, which the server did give, is never issued."""
-    shop, client, primary = served
-    primary.failpoint(ONCE, WRITES, blockConnection=True, blockTimeMS=3000)
-    began = time.monotonic()
-    is_error(client.call("NEXT", "orders"), "UNCERTAIN")
-    assert time.monotonic() - began < 2.5  # 1 s, and a slow machine
-    value = until_served(client, "NEXT", "orders")
-    assert value > 1
-    shop.mongo.admin.command("ping")
-    assert value <= stored(shop)
+    with shop.client({"limits.request": "1s"}) as client:
+        before = until_served(client, "NEXT", "orders")
+        shop.fail(ONCE, TAKES, blockConnection=True, blockTimeMS=5000)
+        began = time.monotonic()
+        is_error(client.call("NEXT", "orders"), "UNCERTAIN")
+        assert time.monotonic() - began < 4.5  # 1 s, and a slow machine
+        value = until_served(client, "NEXT", "orders")
+        assert before < value <= stored(shop)
 
 
 def test_reads_take_nothing(served):
-    shop, client, primary = served
-    primary.failpoint(ONCE, ["find"], errorCode=91)
+    shop, client = served
+    shop.fail(ONCE, ["find"], errorCode=91)
     is_error(client.call("GET", "orders"), "TRYAGAIN")
     assert until_served(client, "GET", "orders") == b"1"
 
 
 def test_rights_lost(served):
     """What MongoDB says reaches the client."""
-    shop, client, primary = served
-    primary.failpoint({"times": 1}, WRITES, errorCode=13)
+    shop, client = served
+    shop.fail(ONCE, TAKES, errorCode=13)
     assert "failCommand" in is_error(client.call("NEXT", "orders"), "TRYAGAIN")
 
 
 def test_ids_do_not_notice(served):
-    shop, client, primary = served
+    shop, client = served
     until_served(client, "OID")
-    primary.failpoint("alwaysOn", WRITES, blockConnection=True, blockTimeMS=800)
+    shop.fail("alwaysOn", TAKES, blockConnection=True, blockTimeMS=800)
     takers = [Client(client_address(shop)) for _ in range(4)]
     for taker in takers:
         taker.send(b"NEXT orders\r\n")
@@ -125,7 +124,7 @@ def test_ids_do_not_notice(served):
         began = time.monotonic()
         assert not isinstance(client.call("OID"), Error)
         assert time.monotonic() - began < 0.5
-    primary.failpoint_off()
+    shop.servers.primary().failpoint_off()
     for taker in takers:
         taker.reply()
         taker.close()
@@ -151,10 +150,10 @@ def home_made(shop, stop, taken):
             pass
 
 
-def under_load(shop, faults, **settings):
+def under_load(shop, faults):
     """Two daemons and two home-made writers at once; faults() meanwhile; then all that was told is
     held against the promises, and all goes on."""
-    daemons = [shop.start(settings), shop.start(settings)]
+    daemons = [shop.start({"limits.request": "1500ms"}) for _ in range(2)]
     story, stop, taken = History(), threading.Event(), []
     writers = [threading.Thread(target=home_made, args=(shop, stop, taken)) for _ in range(2)]
     loads = [
@@ -187,7 +186,6 @@ def wait_for(progress, more, deadline_s=60):
 
 def test_fail_points_under_load(shop):
     def faults(progress):
-        primary = shop.servers.primary()
         error = {"code": 64, "errmsg": "timed out"}
         for fault in (
             {"closeConnection": True},
@@ -196,9 +194,9 @@ def test_fail_points_under_load(shop):
             {"writeConcernError": error},
             {"blockConnection": True, "blockTimeMS": 1200},
         ):
-            primary.failpoint({"activationProbability": 0.3}, WRITES, **fault)
+            shop.fail({"activationProbability": 0.3}, TAKES, **fault)
             wait_for(progress, 30)
-        primary.failpoint_off()
+        shop.servers.primary().failpoint_off()
         wait_for(progress, 100)
 
     story = under_load(shop, faults)
@@ -246,7 +244,7 @@ def test_primary_killed_under_load(shop3):
 
 def test_hung_server_is_told_in_time(shop3):
     with shop3.client({"limits.request": "1s"}) as client:
-        assert client.call("NEXT", "orders") == 1
+        value = until_served(client, "NEXT", "orders")
         until_served(client, "OID")
         hung = shop3.servers.primary()
         hung.pause()
@@ -255,17 +253,17 @@ def test_hung_server_is_told_in_time(shop3):
                 began = time.monotonic()
                 reply = client.call("NEXT", "orders")
                 assert isinstance(reply, Error) and reply.word in ("TRYAGAIN", "UNCERTAIN")
-                assert time.monotonic() - began < 2.5
+                assert time.monotonic() - began < 6
                 assert not isinstance(client.call("OID"), Error)
         finally:
             hung.resume()
-        assert until_served(client, "NEXT", "orders") > 1
+        assert until_served(client, "NEXT", "orders") > value
 
 
 def test_no_majority(shop3):
     """A primary that no other one hears acknowledges nothing."""
     with shop3.client({"limits.request": "1s"}) as client:
-        assert client.call("NEXT", "orders") == 1
+        value = until_served(client, "NEXT", "orders")
         others = shop3.servers.secondaries()
         for member in others:
             member.pause()
@@ -274,4 +272,4 @@ def test_no_majority(shop3):
         finally:
             for member in others:
                 member.resume()
-        assert until_served(client, "NEXT", "orders") > 2
+        assert until_served(client, "NEXT", "orders") > value + 1

@@ -8,6 +8,7 @@ from mongod import Mongod, ReplicaSet
 from resp import Client
 
 PASSWORD = "pass word/@:%?"
+PATIENT = {"limits.request": "20s"}
 
 
 def check(uri, *settings, **keywords):
@@ -58,7 +59,7 @@ def test_match_that_does_not_do(shop):
 def test_standalone_is_told(tmp_path, start_daemon):
     server = Mongod(tmp_path / "server").start()
     try:
-        daemon = start_daemon(store=f"mongodb://{server.address}/")
+        daemon = start_daemon(store=f"mongodb://{server.address}/", settings=PATIENT)
         daemon.log.wait("standalone")
         with Client(daemon.address) as client:
             assert client.call("NEXT", "orders") == 1
@@ -93,7 +94,7 @@ def uri_for(servers, user):
 def test_password_from_a_file(guarded, tmp_path, start_daemon):
     file = tmp_path / "password"
     file.write_text(PASSWORD + "\n")
-    settings = {"mongo.password_file": file, "mongo.database": "shop"}
+    settings = {"mongo.password_file": file, "mongo.database": "shop", **PATIENT}
     daemon = start_daemon(store=uri_for(guarded, "minter"), settings=settings)
     with Client(daemon.address) as client:
         assert client.call("NEXT", "orders") == 1
