@@ -43,7 +43,9 @@ static inline struct store_op ops_value(enum store_verb verb, const char *name, 
 static inline int ops_open(const char *uri, struct store **store, char *why, size_t why_bytes)
 {
     char text[512];
-    struct config config = {.store.uri = text};
+    struct config config;
+    config_init(&config);
+    config.store.uri = text;
     strncpy(text, uri, sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     return store_open(&config, store, why, why_bytes);

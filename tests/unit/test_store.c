@@ -544,8 +544,9 @@ START_TEST(uris_of_no_store)
     assert_refused(":secret", "no scheme");
     assert_refused("redis://user:secret@host", "unknown store \"redis\"");
     assert_refused("sqlite3:secret", "unknown store");
-    assert_refused("mongodb://user:secret@host/db", "not built in");
-    assert_refused("mongodb+srv://user:secret@host/db", "not built in");
+    /* Not built in, or no URI of it. */
+    assert_refused("mongodb://user:secret@host:port/db", "MongoDB");
+    assert_refused("mongodb+srv://user:secret@host:1/db", "MongoDB");
     store_close(NULL);
 }
 END_TEST
