@@ -62,8 +62,10 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     int threads = (int)strtol(argv[2], NULL, 10), seconds = (int)strtol(argv[3], NULL, 10);
     struct direct direct = {.documents = (int)strtol(argv[4], NULL, 10)};
+    if (threads < 1 || direct.documents < 1)
+        return EXIT_FAILURE;
     pthread_t *all = calloc((size_t)threads, sizeof *all);
-    if (all == NULL || threads < 1 || direct.documents < 1)
+    if (all == NULL)
         return EXIT_FAILURE;
     mongoc_init();
     mongoc_uri_t *uri = mongoc_uri_new(argv[1]);
