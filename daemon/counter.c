@@ -235,8 +235,9 @@ enum counter_status counter_take(struct counters *counters, struct clock_now now
     pthread_mutex_lock(&shard->lock);
     struct counter *counter =
         counter_obtain(shard, seed, hash, name, name_len, give_back_cb, &evicted);
-    enum counter_status status = counter != NULL ? take_locked(counters, now, counter, take)
-                                                 : fail(take, ERROR_TRYAGAIN, "out of memory");
+    enum counter_status status =
+        counter != NULL ? take_locked(counters, now, counter, take)
+                        : fail(take, ERROR_TRYAGAIN, "no room for one more counter that waits");
     if (counter != NULL)
         flush = counter_flush_due(counters, counter);
     pthread_mutex_unlock(&shard->lock);
