@@ -70,7 +70,7 @@ static void write_take(struct buffer *out, struct counter_take *take, enum take_
     write_values(out, take, form);
     for (uint32_t i = take->served; take->error != ERROR_NONE && i < take->repeat; i++)
         resp_write_error(out, take->error, "%s",
-                         take->text != NULL ? take->text : "the counter's MAX is reached");
+                         take->text != NULL ? take->text : OUTCOME_MAX);
     free(take->text);
     take->text = NULL;
 }

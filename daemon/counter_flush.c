@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "limit.h"
+#include "outcome.h"
 
 /* What is to be done once the lock is released. */
 struct due {
@@ -362,7 +363,7 @@ static bool deal(struct counter_flush *flush, int64_t before, int64_t count, boo
             break;
         take->served = replies;
         take->error = replies < take->repeat ? ERROR_EXHAUSTED : ERROR_NONE;
-        take->text = replies < take->repeat ? strdup(COUNTER_TEXT_MAX) : NULL;
+        take->text = replies < take->repeat ? strdup(OUTCOME_MAX) : NULL;
         take->first = (int64_t)next;
         take->step = (int64_t)step;
         flush->shard->from_store += replies;
@@ -403,7 +404,7 @@ static bool settle_exhausted(struct counter_flush *flush, struct due *due)
             fit / take->count < take->repeat ? (uint32_t)(fit / take->count) : take->repeat;
         fit -= take->count * take->served;
     }
-    fail_takes(flush, unserved_take, ERROR_EXHAUSTED, COUNTER_TEXT_MAX, due);
+    fail_takes(flush, unserved_take, ERROR_EXHAUSTED, OUTCOME_MAX, due);
     flush->allotted = true;
     int64_t total = flush_total(flush);
     if (total > 0 && total <= rest)
@@ -463,23 +464,10 @@ static bool settle_taken(struct counter_flush *flush, struct due *due)
 
 static bool settle_failed(struct counter_flush *flush, struct due *due)
 {
-    static const struct {
-        enum error_word word;
-        const char *text;
-    } errors[] = {
-        [-STORE_NOT_DONE] = {ERROR_TRYAGAIN, "the store did not answer; nothing was taken"},
-        [-STORE_UNKNOWN] = {ERROR_UNCERTAIN,
-                            "the store's answer is not known; values that were taken are lost"},
-        [-STORE_ABSENT] = {ERROR_ERR, "no such counter"},
-        [-STORE_WRONGTYPE] = {ERROR_WRONGTYPE, "the stored value is no integer"},
-        [-STORE_REFUSED] = {ERROR_ERR, "the store refused this"},
-    };
     const struct store_op *op = &flush->op;
-    size_t at = (size_t)-op->result;
-    if (at >= sizeof errors / sizeof errors[0] || errors[at].text == NULL)
-        at = -STORE_UNKNOWN;
-    fail_takes(flush, every_take, errors[at].word, op->text[0] != '\0' ? op->text : errors[at].text,
-               due);
+    const char *text;
+    enum error_word word = outcome_error(op, &text);
+    fail_takes(flush, every_take, word, text, due);
     if (op->result == STORE_ABSENT && flush->orders == flush->counter->orders) {
         counter_blocks_drop(flush->counter);
         flush->counter->loaded = false;

@@ -7,7 +7,6 @@
 #include "counter_table.h"
 
 #define COUNTER_TEXT_STEP "this counter's STEP is not 1: use NEXT name count"
-#define COUNTER_TEXT_MAX "the counter's MAX is reached"
 #define COUNTER_TEXT_BACKWARD                                                                      \
     "the stored value went back; COUNTER RAISE or COUNTER RESET ... FORCE lets it go on"
 

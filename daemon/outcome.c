@@ -8,9 +8,8 @@ static const struct {
     [-STORE_UNKNOWN] = {ERROR_UNCERTAIN, "the store's answer is not known; what was taken is lost"},
     [-STORE_ABSENT] = {ERROR_ERR, "no such counter"},
     [-STORE_EXISTS] = {ERROR_ERR, "the counter exists"},
-    [-STORE_EXHAUSTED] = {ERROR_EXHAUSTED, "the counter's MAX is reached"},
+    [-STORE_EXHAUSTED] = {ERROR_EXHAUSTED, OUTCOME_MAX},
     [-STORE_WRONGTYPE] = {ERROR_WRONGTYPE, "the stored value is no integer"},
-    [-STORE_CHANGED] = {ERROR_ERR, "the counter has changed"},
     [-STORE_REFUSED] = {ERROR_ERR, "the store refused this"},
 };
 

@@ -8,6 +8,8 @@
 /* For an op whose result is no DONE. *text: the op's own, or a general one; lives as long as op. */
 enum error_word outcome_error(const struct store_op *op, const char **text);
 
+#define OUTCOME_MAX "the counter's MAX is reached"
+
 /* When a request's time is over. */
 #define OUTCOME_LATE_TRYAGAIN "not done in time; nothing was taken"
 #define OUTCOME_LATE_UNCERTAIN "no answer in time; values that were taken are lost"

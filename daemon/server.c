@@ -182,16 +182,17 @@ static int open_listeners(struct server *server, char *why, size_t why_bytes)
     };
     const char *text = config->listen.resp;
     while (*text != '\0') {
-        size_t len = strcspn(text, ",");
+        text += strspn(text, " \t");
+        size_t size = strcspn(text, ","), len = size;
         size_t count = SERVER_LISTENERS - server->listener_count;
-        size_t blanks = strspn(text, " ");
-        int status =
-            listener_open(text + blanks, len - blanks, &options,
-                          &server->listeners[server->listener_count], &count, why, why_bytes);
+        while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+            len--;
+        int status = listener_open(text, len, &options, &server->listeners[server->listener_count],
+                                   &count, why, why_bytes);
         server->listener_count += count;
         if (status < 0)
             return -1;
-        text += len;
+        text += size;
         text += *text == ',';
     }
     return 0;
