@@ -22,6 +22,9 @@ static const struct config *config_of(const struct conn *conn)
     return atomic_load_explicit(&conn->loop->server->config, memory_order_acquire);
 }
 
+/* A connection that reads as fast as its replies are made ends its turn after so many bytes. */
+#define TURN_BYTES 1048576
+
 /* --- Where replies go --- */
 
 /* What is to be sent next: behind what could not be sent yet, if there is any. */
@@ -115,6 +118,7 @@ static void conn_send(struct conn *conn)
         else if (errno != EINTR)
             conn->dead = true;
     }
+    conn->loop->sent += sent;
     if (conn->dead) {
         fresh->len = 0;
         fresh->failed = false;
@@ -260,7 +264,7 @@ static size_t carry_out(struct conn *conn, const char *data, size_t len)
     return used * call.repeat;
 }
 
-/* May the next command be carried out, as far as memory is concerned? */
+/* May the next command be carried out, as far as memory and the others' turns are concerned? */
 static bool has_room(struct conn *conn)
 {
     if (conn->session.pending >= LIMIT_PENDING)
@@ -269,7 +273,7 @@ static bool has_room(struct conn *conn)
     size_t len = conn_out(conn)->len;
     if (conn->line == NULL && (len >= LOOP_READ_BYTES || len >= most))
         conn_send(conn);
-    return unsent(conn) < most;
+    return unsent(conn) < most && conn->loop->sent < TURN_BYTES;
 }
 
 /* The commands of an EXEC, then those at data. Returns the bytes of data used. */
@@ -321,12 +325,7 @@ static void resume(struct conn *conn)
 static void end_turn(struct conn *conn)
 {
     conn_send(conn);
-    /* What held it back has just been sent. A client that reads fast may have it so again and
-     * again: nothing else would call for the rest. */
-    while (!conn->dead && conn->held && conn->out.len == 0 && conn->line == NULL) {
-        resume(conn);
-        conn_send(conn);
-    }
+    conn->loop->sent = 0;
     loop_submit_soon(conn->loop);
     keep_budget(conn);
     bool idle = conn->line == NULL && conn->out.len == 0 && !conn->session.replaying;
@@ -336,7 +335,10 @@ static void end_turn(struct conn *conn)
         return;
     }
     set_reading(conn, !conn->eof && !conn->closing && !conn->held && !conn->loop->stopping);
-    set_writing(conn, conn->out.len > 0 || has_completed(conn));
+    /* What is held back though nothing is waited for goes on when the others have had their turns.
+     */
+    set_writing(conn,
+                conn->out.len > 0 || has_completed(conn) || (conn->held && conn->line == NULL));
     set_waits(conn, conn->line != NULL);
 }
 

@@ -52,6 +52,7 @@ struct loop {
     struct clock_now now;                  /* read at the start of each turn */
     char *in;                              /* LOOP_READ_BYTES, for the turn of one connection */
     struct buffer out;                     /* replies of the connection whose turn it is */
+    size_t sent;                           /* in this turn */
     struct conn *conns;                    /* all of them */
     struct conn *waiting;                  /* those with requests in their line */
     struct conn *dead;                     /* by `next`: whose sockets are to be closed */

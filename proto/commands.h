@@ -101,8 +101,8 @@ enum command_flag {
                 "Tell which client library this is", "OK")                                         \
     COMMAND_ROW(client_list, "CLIENT", "LIST", 0, -1, COMMAND_READ, "", "The open connections",    \
                 "a string, one line a connection")                                                 \
-    COMMAND_ROW(client_kill, "CLIENT", "KILL", 1, -1, COMMAND_ADMIN, "addr | ID n | ADDR addr",    \
-                "Close connections", "OK, or integer: how many")                                   \
+    COMMAND_ROW(client_kill, "CLIENT", "KILL", 1, -1, COMMAND_ADMIN | COMMAND_ORDERED,             \
+                "addr | ID n | ADDR addr", "Close connections", "OK, or integer: how many")        \
     COMMAND_ROW(command, "COMMAND", "", 0, 0, COMMAND_READ, "",                                    \
                 "The commands as Redis tells them", "array")                                       \
     COMMAND_ROW(command_count, "COMMAND", "COUNT", 0, 0, COMMAND_READ, "", "How many commands",    \

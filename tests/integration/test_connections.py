@@ -11,7 +11,7 @@ import time
 import pytest
 
 from daemon import DEADLINE_S, run_idmintd, wait_until
-from resp import Client, connect, encode
+from resp import Client, Closed, connect, encode
 
 
 def password_file(folder, *lines):
@@ -255,3 +255,14 @@ def test_numbers_are_not_used_again(daemon):
         with Client(daemon.address) as client:
             seen.append(client.call("CLIENT", "ID"))
     assert seen == sorted(set(seen))
+
+
+def test_kill_of_oneself_comes_behind_what_was_asked_before(daemon):
+    with Client(daemon.address) as client:
+        own = client.call("CLIENT", "ID")
+        client.send(encode("NEXT", "a") + encode("CLIENT", "KILL", "ID", own) + encode("NEXT", "a"))
+        assert client.replies(2) == [1, 1]
+        with pytest.raises((Closed, ConnectionResetError)):
+            client.reply()
+    with Client(daemon.address) as client:
+        assert client.call("GET", "a") == b"1"
