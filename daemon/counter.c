@@ -214,6 +214,8 @@ static enum counter_status take_locked(struct counters *counters, struct clock_n
     }
     struct counter_flush *flush = counter->open;
     if (flush == NULL)
+        counter_flush_outrun(counter);
+    if (flush == NULL)
         flush = counter_flush_open(counters, shard, counter);
     if (flush == NULL)
         return fail(take, ERROR_TRYAGAIN, "out of memory");

@@ -45,6 +45,9 @@ struct counters;
 struct counter_flush;
 struct counter_shard;
 
+/* What a take that waits may hold beside itself: a flush, where it is the first of its name. */
+#define COUNTER_WAIT_BYTES 512
+
 /* A wish for values; lives inside its owner's request until it is done or cancelled. */
 struct counter_take {
     struct counter_take *next;  /* this and the next three: counter.c's */

@@ -79,6 +79,31 @@ void counter_flush_submit(struct counters *counters, struct counter_flush *flush
         store_worker_submit(counters->worker, &flush->op);
 }
 
+/* Values to reserve beyond those that wait. */
+static int64_t reserve_of(const struct counter *counter)
+{
+    return counter->cache > 1 ? (int64_t)counter->cache << counter->ahead : 0;
+}
+
+/* Takes that must wait while a reservation is under way have outrun it: the next is twice as great,
+ * until demand is slow again. */
+#define AHEAD_MOST 4
+#define AHEAD_FORGET_S 2
+
+void counter_flush_outrun(struct counter *counter)
+{
+    if (counter->cache > 1 && counter->flights > 0 && counter->ahead < AHEAD_MOST)
+        counter->ahead++;
+}
+
+static void pace_reserve(struct counter *counter, int64_t now_ms)
+{
+    uint32_t now_s = (uint32_t)(now_ms / 1000);
+    if (now_s - counter->reserved_s >= AHEAD_FORGET_S)
+        counter->ahead = 0;
+    counter->reserved_s = now_s;
+}
+
 static bool wants_prefetch(const struct counter *counter)
 {
     if (counter->cache <= 1 || counter->open != NULL || counter->flights > 0 || !counter->loaded ||
@@ -87,7 +112,7 @@ static bool wants_prefetch(const struct counter *counter)
     int64_t left = 0;
     for (const struct counter_block *b = counter->blocks; b != NULL; b = b->newer)
         left += counter_block_left(counter, b);
-    return left < (counter->cache + 1) / 2;
+    return left < (reserve_of(counter) + 1) / 2;
 }
 
 void counter_flush_prefetch(struct counters *counters, struct counter_shard *shard,
@@ -263,13 +288,6 @@ static int64_t add_capped(int64_t a, int64_t b)
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
-
-/* What a flush commits beyond what its takes want. */
-static int64_t reserve_of(const struct counter *counter)
-{
-    return counter->cache > 1 ? (int64_t)counter->cache : 0;
-}
-
 /* Decide what the op asks for. false: nothing, the flush has served its purpose. */
 static bool prepare(struct counter_flush *flush, struct due *due)
 {
@@ -289,13 +307,14 @@ static bool prepare(struct counter_flush *flush, struct due *due)
             read = read || take->unit_step;
     flush->read = flush->read || read;
     op->verb = read ? STORE_READ : STORE_TAKE;
+    flush->sent_ms = counters->settings.now().boot_ms;
+    pace_reserve(counter, flush->sent_ms);
     op->count = flush->allotted ? flush->want : add_capped(flush_total(flush), reserve_of(counter));
     /* What a prefetch finds dropped stays so. */
     op->create = counters->settings.auto_create && !read && flush->head != NULL;
     op->created = false;
     op->text[0] = '\0';
     counters_how_created(counters, counter->name, counter->name_len, &op->counter);
-    flush->sent_ms = counters->settings.now().boot_ms;
     flush->floor = counter->floor;
     flush->generation = counter->generation;
     flush->orders = counter->orders;

@@ -50,12 +50,16 @@ struct counter_flush {
     bool loaded;
 };
 
+_Static_assert(sizeof(struct counter_flush) <= COUNTER_WAIT_BYTES, "what is counted for it");
+
 /* With the shard's lock held. NULL: no memory. */
 struct counter_flush *counter_flush_open(struct counters *counters, struct counter_shard *shard,
                                          struct counter *counter);
 /* With the shard's lock held: a take begins to wait, behind the others; and waits no more. */
 void counter_flush_add(struct counter_flush *flush, struct counter_take *take);
 void counter_flush_remove(struct counter_flush *flush, struct counter_take *take);
+/* A take has to wait: where values are being reserved ahead, they were too few. */
+void counter_flush_outrun(struct counter *counter);
 /* Open a flush without takes where the counter's blocks run low. */
 void counter_flush_prefetch(struct counters *counters, struct counter_shard *shard,
                             struct counter *counter);

@@ -212,6 +212,47 @@ START_TEST(unshared_blocks_do_not_expire)
 }
 END_TEST
 
+/* Draw until a prefetch is under way, and on until a take has to wait for it; then let it land. */
+static void outrun(struct bench *bench)
+{
+    struct batch batch;
+    struct wish wish;
+    while (queued(bench) == 0)
+        next_cached(bench, "a");
+    pick(bench, &batch);
+    while (wish_for(bench, &wish, "a", 1, 1, false) == COUNTER_DONE)
+        ck_got(&wish, wish.take.first);
+    commit(bench, &batch);
+    finish(&batch);
+    run(bench);
+    ck_got(&wish, wish.take.first);
+}
+
+/* How many values the next prefetch reserves. */
+static int64_t reserves(struct bench *bench)
+{
+    int64_t before = stored(bench, "a")->value;
+    while (queued(bench) == 0)
+        next_cached(bench, "a");
+    step(bench);
+    return stored(bench, "a")->value - before;
+}
+
+START_TEST(demand_that_outruns_reserves_more_until_it_is_slow)
+{
+    struct bench *bench = with_block(MANY, 10);
+    ck_assert_int_eq(reserves(bench), 10);
+    outrun(bench);
+    ck_assert_int_eq(reserves(bench), 20);
+    for (int i = 0; i < 10; i++)
+        outrun(bench);
+    ck_assert_int_eq(reserves(bench), 160);
+    fake_clock_pass(&bench_clock, 3000);
+    ck_assert_int_eq(reserves(bench), 10);
+    bench_destroy(bench);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("counter_blocks");
@@ -228,6 +269,7 @@ int main(void)
     tcase_add_test(blocks, cache_larger_than_what_is_left);
     tcase_add_test(blocks, shared_blocks_expire);
     tcase_add_test(blocks, unshared_blocks_do_not_expire);
+    tcase_add_test(blocks, demand_that_outruns_reserves_more_until_it_is_slow);
     suite_add_tcase(suite, blocks);
     return run_suite(suite);
 }
