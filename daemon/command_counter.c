@@ -69,8 +69,7 @@ static void write_take(struct buffer *out, struct counter_take *take, enum take_
 {
     write_values(out, take, form);
     for (uint32_t i = take->served; take->error != ERROR_NONE && i < take->repeat; i++)
-        resp_write_error(out, take->error, "%s",
-                         take->text != NULL ? take->text : OUTCOME_MAX);
+        resp_write_error(out, take->error, "%s", take->text != NULL ? take->text : OUTCOME_MAX);
     free(take->text);
     take->text = NULL;
 }
@@ -119,6 +118,7 @@ static enum dispatch_status take_values(struct call *call, const struct resp_arg
     *self = (struct take_request){.base = {.kind = &take_kind, .host = call->session->host},
                                   .form = form};
     struct counter_take *take = &self->take;
+    self->base.bytes = sizeof *self + COUNTER_WAIT_BYTES;
     take->count = count;
     take->unit_step = form == TAKE_LAST && count > 1;
     take->batch = &call->session->host->batch;

@@ -191,6 +191,7 @@ static enum dispatch_status issue(struct call *call, const struct oid_wish *wish
     self->base.kind = &oid_request_kind;
     self->base.replies = wish->repeat;
     self->base.by_time = true;
+    self->base.bytes = sizeof *self;
     self->oid = oid;
     self->leader = call->dispatch->leader;
     self->wish = *wish;

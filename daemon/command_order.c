@@ -111,6 +111,7 @@ static struct order_request *order_create(struct call *call, const struct resp_a
     self->base.host = call->session->host;
     self->base.replies = 1;
     self->base.reads = verb == STORE_READ || verb == STORE_LIST;
+    self->base.bytes = sizeof *self + count * sizeof self->orders[0] + bytes;
     self->dispatch = call->dispatch;
     /* After these, nobody may issue what was reserved before: where other daemons may hold blocks,
      * that is so when the blocks' time is over. */
@@ -289,6 +290,10 @@ enum dispatch_status command_counter_info(struct call *call)
     return self != NULL ? order_send(call, self, write_info) : DISPATCH_REPLIED;
 }
 
+/* Of a row's reply at most: a name, five integers, and what stands around them; doubled, as the
+ * buffer may be. */
+#define LIST_ROW_BYTES (2 * (LIMIT_NAME_BYTES + 5 * 20 + 7 * 8))
+
 static void list_row(struct store_op *op, const char *name, size_t name_len,
                      const struct store_counter *counter)
 {
@@ -348,6 +353,7 @@ enum dispatch_status command_counter_list(struct call *call)
     op->after_len = op_of(self, 1)->name_len;
     op->count = count;
     op->row = list_row;
+    self->base.bytes += (size_t)count * LIST_ROW_BYTES;
     /* The second order was there for its name alone. */
     self->count = 1;
     atomic_init(&self->open, 1);

@@ -141,12 +141,13 @@ static void conn_send(struct conn *conn)
     set_writing(conn, conn->out.len > 0);
 }
 
-/* The memory of all connections' buffers is bounded; who needs more when it is used up must go. */
+/* The memory of all connections' buffers and requests is bounded; who needs more when it is used up
+ * must go. */
 static void keep_budget(struct conn *conn)
 {
     struct server *server = conn->loop->server;
-    size_t held =
-        conn->in.capacity + conn->out.capacity + conn->after_bytes + conn->session.multi.capacity;
+    size_t held = conn->in.capacity + conn->out.capacity + conn->after_bytes + conn->line_bytes +
+                  conn->session.multi.capacity;
     if (held == conn->counted)
         return;
     bool grew = held > conn->counted;
@@ -174,6 +175,7 @@ static void enqueue(struct conn *conn, struct request *request)
     *conn->line_tail = request;
     conn->line_tail = &request->next;
     conn->session.pending++;
+    conn->line_bytes += request->bytes;
     if (request->by_time)
         loop_park(conn->loop, request);
     set_waits(conn, true);
@@ -182,10 +184,10 @@ static void enqueue(struct conn *conn, struct request *request)
 static void protocol_error(struct conn *conn, const char *why)
 {
     struct buffer *sink = conn_sink(conn);
-    size_t before = sink->len;
+    size_t before = sink->capacity;
     resp_write_error(sink, ERROR_ERR, "%s", why);
     if (conn->line != NULL)
-        conn->after_bytes += sink->len - before;
+        conn->after_bytes += sink->capacity - before;
     conn->closing = true;
 }
 
@@ -239,7 +241,7 @@ static size_t carry_out(struct conn *conn, const char *data, size_t len)
         return used;
     struct buffer *sink = conn_sink(conn);
     bool behind = conn->line != NULL;
-    size_t before = sink->len;
+    size_t before = sink->capacity;
     struct call call = {.dispatch = server->dispatch,
                         .session = session,
                         .args = args,
@@ -251,7 +253,7 @@ static size_t carry_out(struct conn *conn, const char *data, size_t len)
                         .out = sink};
     enum dispatch_status outcome = dispatch_call(&call);
     if (behind)
-        conn->after_bytes += sink->len - before;
+        conn->after_bytes += sink->capacity - before;
     if (outcome == DISPATCH_LATER) {
         conn->held = true;
         return 0;
@@ -385,6 +387,7 @@ static struct request *line_pop(struct conn *conn)
     if (conn->line == NULL)
         conn->line_tail = &conn->line;
     conn->session.pending--;
+    conn->line_bytes -= request->bytes;
     return request;
 }
 
@@ -393,7 +396,7 @@ static void append_after(struct conn *conn, struct request *request)
     struct buffer *out = conn_out(conn);
     buffer_append(out, request->after.data, request->after.len);
     out->failed = out->failed || request->after.failed;
-    conn->after_bytes -= request->after.len;
+    conn->after_bytes -= request->after.capacity;
     buffer_finish(&request->after);
 }
 
@@ -461,7 +464,7 @@ void conn_expire(struct conn *conn)
                              word == ERROR_TRYAGAIN ? OUTCOME_LATE_TRYAGAIN
                                                     : OUTCOME_LATE_UNCERTAIN);
         buffer_append(out, after.data, after.len);
-        conn->after_bytes -= after.len;
+        conn->after_bytes -= after.capacity;
         buffer_finish(&after);
         expired = true;
     }
@@ -534,6 +537,9 @@ void conn_destroy(struct conn *conn)
     set_reading(conn, false);
     set_writing(conn, false);
     set_waits(conn, false);
+    /* What is only gathered can not be taken back. */
+    if (conn->line != NULL)
+        store_worker_submit_batch(loop->server->dispatch->worker, &loop->host.batch);
     while (conn->line != NULL) {
         struct request *request = line_pop(conn);
         buffer_finish(&request->after);

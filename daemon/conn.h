@@ -30,7 +30,8 @@ struct conn {
     struct buffer out;  /* written and not sent yet */
     size_t in_need;     /* in.len below which another try to read a command is vain */
     size_t replay_at;   /* how far EXEC has come in session.multi */
-    size_t after_bytes; /* in the `after` of the line's requests */
+    size_t after_bytes; /* of the `after` of the line's requests */
+    size_t line_bytes;  /* that the line's requests take, without `after` */
     size_t counted;     /* bytes of buffers that the server's budget knows of */
     int64_t opened_ms, active_ms, stalled_ms; /* BOOTTIME; stalled_ms 0: the client reads */
     int fd;

@@ -251,6 +251,19 @@ enum counter_status counter_take(struct counters *counters, struct clock_now now
     return status;
 }
 
+/* While the store hangs, flushes that nobody waits for any more must not pile up. One that the
+ * worker has picked up, or does not have yet, finds out when it is closed. */
+static void drop_if_empty(struct counter_flush *flush)
+{
+    struct counter *counter = flush->counter;
+    if (flush->head != NULL || flush->prefetch || !flush->submitted ||
+        !store_worker_cancel(flush->counters->worker, &flush->op))
+        return;
+    counter->open = NULL;
+    counter_settle(flush->counters, flush->shard, counter);
+    free(flush);
+}
+
 bool counter_cancel(struct counter_take *take)
 {
     struct counter_shard *shard = take->shard;
@@ -259,6 +272,7 @@ bool counter_cancel(struct counter_take *take)
     struct counter_flush *flush = take->flush;
     if (flush != NULL && !flush->closed) {
         counter_flush_remove(flush, take);
+        drop_if_empty(flush);
         taken_back = true;
     }
     pthread_mutex_unlock(&shard->lock);

@@ -1,5 +1,6 @@
 /* idmintd: argv, signals, wiring. The one file that exits. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -444,9 +445,18 @@ static int serve(struct app *app)
     return status < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* A standard stream that was closed must not become a socket, to which the log would go. */
+static void keep_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            exit(EXIT_FAILURE);
+}
+
 int main(int argc, char **argv)
 {
     char why[512];
+    keep_standard_streams();
     struct settings_modes modes = {0};
     if (settings_read_modes(argc, argv, &modes, why, sizeof why) < 0) {
         fprintf(stderr, "idmintd: %s\n", why);

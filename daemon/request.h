@@ -47,6 +47,7 @@ struct request {
     struct session *session;   /* NULL: given up; free it when it completes */
     int64_t deadline_ms;       /* BOOTTIME */
     uint32_t replies;          /* how many it stands for */
+    size_t bytes;              /* that it takes until it is freed; set by who allocates it */
     bool completed;            /* set by the loop thread */
     bool by_time;              /* waits for time to pass: polled by the loop */
     int64_t ready_ms;          /* completed, but not to be answered before then (BOOTTIME) */

@@ -205,9 +205,9 @@ void store_worker_submit_batch(struct store_worker *worker, struct store_batch *
 {
     if (batch->first == NULL)
         return;
-    for (struct store_op *op = batch->first; op != NULL; op = op->next)
-        op->queued = true;
     pthread_mutex_lock(&worker->mutex);
+    for (struct store_op *op = batch->first; op != NULL; op = op->next)
+        op->queued = true; /* not before: other threads may try to cancel it already */
     batch->first->prev = worker->last;
     if (worker->first == NULL)
         worker->first = batch->first;

@@ -1,7 +1,9 @@
 /* idmint: the command line of idmintd. Finds the command, reads the options, runs it. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "options.h"
@@ -267,11 +269,24 @@ static int serve(const struct line *line, bool read)
     return run(line);
 }
 
+/* A standard stream that was closed must not become the connection, to which the output would go.
+ * The wrong way round: reading or writing it fails as before. */
+static void keep_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
+            exit(EXIT_LOCAL);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct line line = {0};
     int code, output;
 
+    keep_standard_streams();
     line.args = calloc((size_t)argc + 1, sizeof(*line.args));
     if (!line.args) {
         output_error("no memory");

@@ -260,6 +260,19 @@ def test_output_that_fails(daemon):
     assert done.returncode == LOCAL and done.stderr
 
 
+def test_output_that_is_closed(daemon):
+    """The connection does not take its place."""
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", os.path.join(CLIENT, "idmint"), "oid", "1000000"],
+        env={**os.environ, "IDMINT_ADDR": daemon.address},
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == LOCAL
+    assert "unknown command" not in done.stderr
+
+
 def test_killed_in_the_middle(daemon):
     bench = subprocess.Popen(
         [

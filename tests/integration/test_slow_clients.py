@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from daemon import wait_until
+from faultio import FaultIO
 from resp import Client, Error, encode
 
 MIB = 1 << 20
@@ -183,3 +184,34 @@ def test_what_is_sent_and_not_carried_out_is_bounded(held, start_daemon):
         wait_until(
             lambda: int(other.info("clients")["connected_clients"]) < len(clients), "some to go"
         )
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        b"".join(encode("NEXT", f"name{number}") + b"PING\r\n" for number in range(1024)),
+        encode("MGET", *(f"name{number}" for number in range(1000))),
+    ],
+    ids=["takes", "reads"],
+)
+def test_requests_that_wait_are_counted(commands, start_daemon, tmp_path):
+    """A disk that hangs makes them pile up; who has many when the budget is used up must go."""
+    disk = FaultIO(tmp_path / "disk")
+    daemon = start_daemon(
+        settings={"limits.buffers": "4MiB", "limits.request": "60s"}, env=disk.env
+    )
+    clients = [Client(daemon.address) for _ in range(60)]
+    with Client(daemon.address) as first, contextlib.ExitStack() as stack:
+        disk.begin("sync-hang")
+        first.send(encode("NEXT", "a"))
+        disk.wait_event("sync")
+        for client in clients:
+            stack.enter_context(client)
+            with contextlib.suppress(OSError):
+                client.send(commands)
+        daemon.log.wait("all buffers together reach limits.buffers")
+        with Client(daemon.address) as other:
+            assert other.call("PING") == b"PONG"
+            assert int(other.info("clients")["buffer_bytes"]) < 6 * MIB
+        disk.end("sync-hang")
+        assert first.reply() == 1

@@ -290,6 +290,23 @@ START_TEST(cancel_all)
 }
 END_TEST
 
+/* While the store hangs, nothing is left of what was given up. */
+START_TEST(cancel_leaves_nothing)
+{
+    struct bench *bench = bench_create(1, 1, MANY, 1);
+    struct wish one, other;
+    ask(bench, &one, "a", 1);
+    ask(bench, &other, "a", 1);
+    ck_assert(counter_cancel(&one.take));
+    ck_assert_ptr_nonnull(bench->worker.first);
+    ck_assert(counter_cancel(&other.take));
+    ck_assert_ptr_null(bench->worker.first);
+    ck_assert_uint_eq(look(bench).in_memory, 0);
+    ck_assert_int_eq(next(bench, "a"), 1);
+    bench_destroy(bench);
+}
+END_TEST
+
 /* Once the waiter has gone, the block serves again. */
 START_TEST(cancel_frees_the_block)
 {
@@ -353,6 +370,7 @@ int main(void)
     tcase_add_test(cancelling, cancel_all);
     tcase_add_test(cancelling, cancel_frees_the_block);
     tcase_add_test(cancelling, cancel_very_many);
+    tcase_add_test(cancelling, cancel_leaves_nothing);
     suite_add_tcase(suite, cancelling);
     return run_suite(suite);
 }
