@@ -10,6 +10,7 @@
 
 #include "counter.h"
 #include "fake_clock.h"
+#include "suite.h"
 
 #define MANY INT64_C(9007199254740991) /* MAX where nobody says otherwise */
 
@@ -390,16 +391,6 @@ static inline void order_now(struct bench *bench, enum store_verb verb, const ch
     while (!wanted.done)
         step(bench);
     ck_assert_int_eq(wanted.order.op.result, STORE_DONE);
-}
-
-/* Run the suite, and turn its outcome into an exit status. */
-static inline int run_suite(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
 }
 
 #endif

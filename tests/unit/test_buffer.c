@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "suite.h"
 
 static void expect_bytes(const struct buffer *buffer, const char *text)
 {
@@ -136,9 +137,5 @@ int main(void)
     tcase_add_test(cases, reserved_room_can_be_written);
     Suite *suite = suite_create("buffer");
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 
 #include "fake_server.h"
 #include "idmint.h"
+#include "suite.h"
 
 #define OID "*1\r\n$3\r\nOID\r\n"
 #define PING "*1\r\n$4\r\nPING\r\n"
@@ -560,9 +561,5 @@ int main(void)
     tcase_add_test(tcase, any_command);
     tcase_add_test(tcase, names_checked);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -10,6 +10,7 @@
 
 #include "fake_server.h"
 #include "idmint.h"
+#include "suite.h"
 
 #define OID "*1\r\n$3\r\nOID\r\n"
 #define PING "*1\r\n$4\r\nPING\r\n"
@@ -379,9 +380,5 @@ int main(void)
     tcase_add_test(tcase, pool_lends_to_one_at_a_time);
     tcase_add_test(tcase, pool_is_bounded);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

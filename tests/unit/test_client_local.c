@@ -6,6 +6,7 @@
 #include "address.h"
 #include "idmint.h"
 #include "oid_run.h"
+#include "suite.h"
 
 static void check_address(const char *text, const char *host, const char *port, bool local)
 {
@@ -225,9 +226,5 @@ int main(void)
     tcase_add_test(tcase, uuid_text);
     tcase_add_test(tcase, options_checked);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include "counter.h"
 #include "log.h"
 #include "store_memory.h"
+#include "suite.h"
 
 #define THREADS 4
 #define ROUNDS 8000
@@ -262,9 +263,5 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, no_value_twice, 0, (int)(sizeof stores / sizeof stores[0]));
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

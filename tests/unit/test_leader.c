@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "leader.h"
+#include "suite.h"
 
 #define REAL_S INT64_C(1700000000)
 #define LENGTH_MS 20000
@@ -272,9 +273,5 @@ int main(void)
     tcase_add_test(tcase, clean_stop_gives_it_back);
     tcase_add_loop_test(tcase, clean_stop_of_one_that_was_succeeded, 0, 2);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lease.h"
+#include "suite.h"
 
 #define LENGTH_MS 20000
 #define MARGIN_MS 1000
@@ -282,9 +283,5 @@ int main(void)
     tcase_add_test(tests, a_deposed_leader_changes_nothing);
     tcase_add_test(tests, the_high_water_only_rises_but_for_giving_back);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "objectid.h"
+#include "suite.h"
 
 static const struct vector {
     const char *hex;
@@ -291,9 +292,5 @@ int main(void)
     tcase_add_test(cases, time_holding_a_nul_is_refused);
     Suite *suite = suite_create("objectid");
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "resp.h"
+#include "suite.h"
 
 /* A string literal that may hold NULs, with its length. */
 #define TEXT(literal) literal, sizeof(literal) - 1
@@ -475,9 +476,5 @@ int main(void)
     tcase_add_test(cases, integers_in_other_forms_are_refused);
     Suite *suite = suite_create("resp");
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

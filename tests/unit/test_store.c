@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "store_ops.h"
+#include "suite.h"
 
 #define BACKENDS 2
 
@@ -584,9 +585,5 @@ int main(void)
     tcase_add_test(plain, uris_of_no_store);
     suite_add_tcase(suite, plain);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 
 #include "store_memory.h"
 #include "store_ops.h"
+#include "suite.h"
 
 static struct store *open_with(const char *options)
 {
@@ -231,9 +232,5 @@ int main(void)
     tcase_add_test(tcase, the_fault_file_decides_first);
     tcase_add_test(tcase, a_hanging_commit_ends_with_its_word);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

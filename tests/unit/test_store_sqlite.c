@@ -11,6 +11,7 @@
 
 #include "fault_vfs.h"
 #include "store_ops.h"
+#include "suite.h"
 
 static char directory[32];
 static char path[64];
@@ -540,9 +541,5 @@ int main(void)
     tcase_add_test(tcase, the_log_stays_bounded_and_is_not_shortened);
     tcase_add_test(tcase, a_sync_that_fails_while_folding_stops_the_store);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

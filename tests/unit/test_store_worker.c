@@ -13,6 +13,7 @@
 #include "store_memory.h"
 #include "store_ops.h"
 #include "store_worker.h"
+#include "suite.h"
 
 #define COMMITS_MAX 4096
 
@@ -595,9 +596,5 @@ int main(void)
     tcase_set_timeout(many, 20);
     tcase_add_test(many, very_many_can_be_taken_back);
     suite_add_tcase(suite, many);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }
