@@ -134,7 +134,7 @@ static const struct row rows[] = {
     {"limits", "output", KIND_SIZE, AT(limits.output_bytes), "1MiB", 4096, 1 << 30, UNIT_SIZE,
      "Replies that wait for one client before reading from it pauses", true, false},
     {"limits", "buffers", KIND_SIZE, AT(limits.buffer_bytes), "256MiB", 1 << 20, INT64_C(1) << 40,
-     UNIT_SIZE, "Buffers of all connections together", true, false},
+     UNIT_SIZE, "Buffers and waiting requests of all connections together", true, false},
 
     {"log", "level", KIND_LEVEL, AT(log.level), "info", 0, 0,
      "error, warning, notice, info or debug", "The least important lines that are logged", true,
