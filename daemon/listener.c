@@ -47,7 +47,7 @@ static void remove_stale(const struct sockaddr_un *un)
     struct stat status;
     if (lstat(un->sun_path, &status) < 0 || !S_ISSOCK(status.st_mode))
         return;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
     if (connect(fd, (const struct sockaddr *)un, sizeof *un) < 0 && errno == ECONNREFUSED)
