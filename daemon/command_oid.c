@@ -28,10 +28,11 @@ struct oid_wish {
 struct oid_request {
     struct request base;
     struct oid_issuer *oid;
-    const struct leader *leader;
+    struct leader *leader;
     struct oid_wish wish;
     enum oid_status status;
     uint64_t first;
+    char *leader_address; /* the daemon that leads instead; NULL: this one, or none that is known */
 };
 
 /* --- Replies --- */
@@ -104,12 +105,27 @@ static void write_oid_errors(struct buffer *out, enum oid_status status, uint32_
     }
 }
 
+/* --- Who leads --- */
+
+/* Where daemons share a store one of them issues. true: it is another one, at that address. false:
+ * it is this one, or none is known, which may change within the request's time. */
+static bool another_leads(struct leader *leader, struct clock_now now, struct leader_state *state)
+{
+    if (leader_leads(leader, now.boot_ms))
+        return false;
+    leader_look(leader, now.boot_ms, state);
+    return !state->leads && state->address[0] != '\0';
+}
+
 /* --- Waiting --- */
 
 static void oid_request_write(struct request *request, struct buffer *out, bool resp3)
 {
     struct oid_request *self = (struct oid_request *)request;
-    if (self->status == OID_OK)
+    if (self->leader_address != NULL)
+        for (uint32_t i = 0; i < self->wish.repeat; i++)
+            resp_write_error(out, ERROR_NOTLEADER, "%s", self->leader_address);
+    else if (self->status == OID_OK)
         write_oids(out, &self->wish, self->oid->random, self->first);
     else
         write_oid_errors(out, self->status, self->wish.repeat);
@@ -121,18 +137,6 @@ static enum request_cancel oid_request_cancel(struct request *request)
     return REQUEST_TAKEN_BACK;
 }
 
-/* Where daemons share a store one of them issues: refer to it. false: none is known, which may
- * change within the request's time. */
-static bool refer(struct call *call)
-{
-    struct leader_state state;
-    leader_look(call->dispatch->leader, call->now.boot_ms, &state);
-    if (state.leads || state.address[0] == '\0')
-        return false;
-    (void)command_error(call, ERROR_NOTLEADER, "%s", state.address);
-    return true;
-}
-
 static bool waits(enum oid_status status)
 {
     return status == OID_LEAD || status == OID_WINDOW;
@@ -141,7 +145,13 @@ static bool waits(enum oid_status status)
 static bool oid_request_poll(struct request *request, struct clock_now now)
 {
     struct oid_request *self = (struct oid_request *)request;
-    /* Who does not lead, or does no more, waits on: it comes, or the time is over. */
+    struct leader_state state;
+    if (another_leads(self->leader, now, &state)) {
+        self->status = OID_CLOSED; /* TRYAGAIN, should there be no memory for the address */
+        self->leader_address = strdup(state.address);
+        request->session->waiting_oids--;
+        return true;
+    }
     if (!leader_leads(self->leader, now.boot_ms))
         return false;
     self->status = oid_take(self->oid, now, self->wish.count * self->wish.repeat, &self->first);
@@ -153,6 +163,7 @@ static bool oid_request_poll(struct request *request, struct clock_now now)
 
 static void oid_request_destroy(struct request *request)
 {
+    free(((struct oid_request *)request)->leader_address);
     free(request);
 }
 
@@ -168,12 +179,13 @@ static const struct request_kind oid_request_kind = {
 static enum dispatch_status issue(struct call *call, const struct oid_wish *wish)
 {
     struct oid_issuer *oid = call->dispatch->oid;
-    bool leads = leader_leads(call->dispatch->leader, call->now.boot_ms);
+    struct leader *leader = call->dispatch->leader;
+    struct leader_state state;
     uint64_t first;
     enum oid_status status = OID_WINDOW;
-    if (!leads && refer(call))
-        return DISPATCH_REPLIED;
-    if (leads && call->session->waiting_oids == 0)
+    if (another_leads(leader, call->now, &state))
+        return command_error(call, ERROR_NOTLEADER, "%s", state.address);
+    if (leader_leads(leader, call->now.boot_ms) && call->session->waiting_oids == 0)
         status = oid_take(oid, call->now, wish->count * wish->repeat, &first);
     if (status == OID_OK) {
         write_oids(call->out, wish, oid->random, first);

@@ -61,6 +61,13 @@ def wait_until(condition, what, deadline_s=DEADLINE_S):
     return value
 
 
+def surroundings(more):
+    """The environment of a daemon. libmongoc keeps statistics in a file of /dev/shm named by the
+    process id, which a killed process leaves behind, and complains when it is there already."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("IDMINT_")}
+    return {**kept, "MONGOC_DISABLE_SHM": "1", **more}
+
+
 class Daemon:
     """A daemon with its data in `folder`. Options are idmintd's; settings SECTION.KEY = VALUE."""
 
@@ -86,8 +93,7 @@ class Daemon:
         self.log = None
 
     def start(self):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("IDMINT_")}
-        environment.update(self.env)
+        environment = surroundings(self.env)
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
         )
@@ -155,8 +161,7 @@ class Daemon:
 
 def run_idmintd(*options, env=None, timeout=DEADLINE_S, wrap=()):
     """For starts that end by themselves."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("IDMINT_")}
-    environment.update(env or {})
+    environment = surroundings(env or {})
     command = [*wrap, IDMINTD, *options]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=timeout, env=environment

@@ -4,6 +4,7 @@ import time
 from bson import Int64
 import pytest
 
+from daemon import IDMINTD
 from mongod import ReplicaSet
 from resp import Client, Error
 
@@ -48,10 +49,10 @@ class Shop:
         names = {"database": self.name, "state_database": f"{self.name}_state"}
         return {f"mongo.{key}": value for key, value in {**names, **mongo}.items()}
 
-    def start(self, settings=None, **mongo):
+    def start(self, settings=None, binary=IDMINTD, **mongo):
         # Sanitized daemons on busy machines are slow; tests of time say how much there is.
         merged = {"limits.request": "20s", **self.settings(**mongo), **(settings or {})}
-        return self.start_daemon(store=self.servers.uri(), settings=merged)
+        return self.start_daemon(store=self.servers.uri(), settings=merged, binary=binary)
 
     def client(self, settings=None, **mongo):
         return Client(self.start(settings, **mongo).address)
