@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "auth.h"
+#include "suite.h"
 
 static char path[32];
 static int file;
@@ -207,9 +208,5 @@ int main(void)
     tcase_add_test(tcase, sizes);
     tcase_add_test(tcase, why_tells_no_password);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

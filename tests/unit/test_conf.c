@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "suite.h"
 
 static const char *path;
 
@@ -81,9 +82,5 @@ int main(int argc, char **argv)
     tcase_add_test(tcase, states_the_table);
     tcase_add_test(tcase, loads_as_the_defaults);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

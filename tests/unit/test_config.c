@@ -7,6 +7,7 @@
 #include "config.h"
 #include "log.h"
 #include "store.h"
+#include "suite.h"
 
 static struct config config;
 static char why[512];
@@ -539,9 +540,5 @@ int main(void)
     tcase_add_test(tcase, files);
     tcase_add_test(tcase, short_why);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

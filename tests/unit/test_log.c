@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "suite.h"
 
 static int stderr_copy, pipe_ends[2];
 static char out[4096];
@@ -152,9 +153,5 @@ int main(void)
     tcase_add_test(tcase, long_line_is_cut);
     tcase_add_test(tcase, errno_survives);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include "config.h"
 #include "mongo_place.h"
 #include "mongo_uri.h"
+#include "suite.h"
 
 static struct config config;
 static struct mongo_places places;
@@ -287,9 +288,5 @@ int main(void)
     tcase_add_test(tcase, uri_is_bounded);
     tcase_add_loop_test(tcase, uri_is_not_repeated, 0, sizeof(bad_uris) / sizeof(bad_uris[0]));
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "limit.h"
 #include "name.h"
+#include "suite.h"
 
 #define UTF8 "a name must be valid UTF-8"
 #define UNFIT "a name must not contain spaces or control characters"
@@ -114,9 +115,5 @@ int main(void)
     tcase_add_test(tcase, nul_is_refused);
     tcase_add_test(tcase, longest);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

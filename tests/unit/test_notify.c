@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "notify.h"
+#include "suite.h"
 
 /* A manager's socket at `address`; the name that the kernel gave an abstract one is filled in. */
 static int listen_at(struct sockaddr_un *address, socklen_t *len)
@@ -112,9 +113,5 @@ int main(void)
     tcase_add_test(tcase, nowhere);
     tcase_add_test(tcase, watchdog);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Order, borrowed seconds and the clock. */
 #include "oid_fixture.h"
+#include "suite.h"
 
 START_TEST(same_second_adds_one)
 {
@@ -249,8 +250,6 @@ int main(void)
 {
     Suite *suite = suite_create("oid");
     TCase *tcase = tcase_create("oid");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_test(tcase, same_second_adds_one);
     tcase_add_test(tcase, next_second_continues_the_counter);
@@ -267,8 +266,5 @@ int main(void)
     tcase_add_test(tcase, the_format_ends_in_2106);
     tcase_add_test(tcase, a_batch_that_would_pass_the_end_is_refused_whole);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

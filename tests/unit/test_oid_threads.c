@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "oid_fixture.h"
+#include "suite.h"
 
 #define THREADS 8
 #define TAKES 4000
@@ -243,16 +244,11 @@ int main(void)
 {
     Suite *suite = suite_create("oid_threads");
     TCase *tcase = tcase_create("oid_threads");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_test(tcase, threads_share_one_order);
     tcase_add_loop_test(tcase, close_stops_all_threads, 0, 100);
     tcase_add_test(tcase, threads_pass_windows_and_lead);
     tcase_set_timeout(tcase, 120); /* under sanitizers, on a busy machine */
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* The saved window, starts and stops. */
 #include "oid_fixture.h"
+#include "suite.h"
 
 START_TEST(init_opens_no_window)
 {
@@ -290,8 +291,6 @@ int main(void)
 {
     Suite *suite = suite_create("oid_window");
     TCase *tcase = tcase_create("oid_window");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_test(tcase, init_opens_no_window);
     tcase_add_test(tcase, nothing_is_issued_past_the_window);
@@ -308,8 +307,5 @@ int main(void)
     tcase_add_test(tcase, close_before_the_first_id_keeps_the_saved_second);
     tcase_add_test(tcase, look_tells_lead_and_window);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "quantity.h"
+#include "suite.h"
 
 #define NUMBER "not a whole number"
 #define LARGE "the number is too large"
@@ -117,9 +118,5 @@ int main(void)
     tcase_add_loop_test(tcase, each_row, 0, sizeof(rows) / sizeof(rows[0]));
     tcase_add_loop_test(tcase, each_text, 0, sizeof(texts) / sizeof(texts[0]));
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

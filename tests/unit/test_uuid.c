@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "uuid.h"
 
 #define NOW_MS INT64_C(1700000000123)
@@ -370,8 +371,6 @@ int main(void)
 {
     Suite *suite = suite_create("uuid");
     TCase *tcase = tcase_create("uuid");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_test(tcase, v4_as_in_rfc_9562);
     tcase_add_test(tcase, v4_asks_for_randomness_once_a_batch);
@@ -385,8 +384,5 @@ int main(void)
     tcase_add_test(tcase, v7_threads_share_one_order);
     tcase_set_timeout(tcase, 60); /* under sanitizers, on a busy machine */
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }
