@@ -130,7 +130,7 @@ def test_connections_limit(start_daemon):
 def test_descriptors_run_out(start_daemon):
     """Accepting pauses; who is in is served; who waits is let in when others go."""
     daemon = start_daemon(store="memory:", wrap=["prlimit", "--nofile=40:40"])
-    assert daemon.log.find("only 40 descriptors may be opened")
+    daemon.log.wait("only 40 descriptors may be opened")
     begun = time.monotonic()
     socks = [connect(daemon.address) for _ in range(60)]
     for sock in socks:
@@ -199,7 +199,8 @@ def test_no_time_limit_to_authenticate_without_a_password(start_daemon):
     daemon = start_daemon(settings={"limits.open": "100ms", "limits.idle": "2s"})
     with Client(daemon.address) as busy, Client(daemon.address) as silent:
         busy_until_closed(busy, silent)
-        assert daemon.log.find("is idle") and not daemon.log.find("has not authenticated")
+        daemon.log.wait("is idle")
+        assert not daemon.log.find("has not authenticated")
 
 
 # --- CLIENT LIST, CLIENT KILL

@@ -136,7 +136,7 @@ def test_stop_twice(daemon):
 
 def test_stop_without_clients_or_requests(daemon):
     daemon.stop()
-    assert daemon.log.find("stopped")
+    daemon.log.wait("stopped")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from daemon import ROOT, wait_until
 from resp import Client, Error
 
 NO_FENCE = os.environ.get("IDMINTD_NO_FENCE", f"{ROOT}/build-no-fence/daemon/idmintd")
-LEASE = {"lease": "2s", "window": "3s"}
+LEASE = {"lease": "5s", "window": "5s"}
 
 
 def leads(daemon):
@@ -75,12 +75,26 @@ def test_an_owner_that_is_proven_dead_is_succeeded(shop):
     assert draw(second)[0] > before[-1]
 
 
+def pause(daemon):
+    """Until each of its threads has stopped: what comes then is not read before it is woken."""
+    daemon.process.send_signal(signal.SIGSTOP)
+
+    def stopped():
+        states = []
+        for task in os.listdir(f"/proc/{daemon.process.pid}/task"):
+            with open(f"/proc/{daemon.process.pid}/task/{task}/stat", encoding="utf-8") as stat:
+                states.append(stat.read().rsplit(")", 1)[1].split()[0])
+        return set(states) == {"T"}
+
+    wait_until(stopped, "it has stopped")
+
+
 def paused_too_long(shop, first, second):
     """What the first replies to requests that were sent while it led, when it wakes up after the
     second has taken over; and the ids that were drawn before and after."""
     before = draw(first)
     with Client(first.address) as waiting:
-        first.process.send_signal(signal.SIGSTOP)
+        pause(first)
         for _ in range(10):
             waiting.send(b"OID\r\n")
         wait_until(lambda: leads(second), "the second leads")
