@@ -38,7 +38,7 @@ struct config {
     struct {
         char *resp;      /* addresses by comma: host:port, [v6]:port, unix:PATH; port 0: any */
         char *advertise; /* NULL: the first of resp */
-        int64_t threads; /* loop threads; 0: one a core */
+        int64_t threads; /* loop threads; 0: the cores less one, at least one */
         int64_t backlog;
         int64_t unix_mode; /* octal in the file */
     } listen;

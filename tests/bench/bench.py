@@ -13,35 +13,41 @@ import sys
 import tempfile
 
 import mongo
-from servers import Idmintd, Redis, resident_bytes, talk
+from servers import Idmintd, Redis, cpu_seconds, resident_bytes, talk
 
 PIPELINES = (1, 16, 128)
 CONNECTIONS = 50
 
 
 def rate(server, pipeline, command, scale, spread=0):
-    """Requests a second as redis-benchmark counts them."""
+    """Requests a second as redis-benchmark counts them, and the server's own work for one: the
+    processor's microseconds. Where the client is what is busy, only the second tells servers apart."""
     requests = int((60_000 if pipeline == 1 else 600_000) * scale)
     argv = ["redis-benchmark", "-h", "127.0.0.1", "-p", str(server.port), "--csv",
             "-c", str(CONNECTIONS), "-P", str(pipeline), "-n", str(requests)]
     if spread:
         argv += ["-r", str(spread)]
+    before = cpu_seconds(server.process.pid)
     out = subprocess.run(argv + command.split(), check=True, capture_output=True, text=True).stdout
-    return float(out.strip().splitlines()[-1].split(",")[1].strip('"'))
+    cpu_us = (cpu_seconds(server.process.pid) - before) / requests * 1e6
+    return float(out.strip().splitlines()[-1].split(",")[1].strip('"')), cpu_us
 
 
 class Table:
     def __init__(self):
         self.missed = 0
-        print(f"{'measure':52} {'idmintd':>12} {'peer':>12} {'ratio':>7} {'spread':>13} {'reach':>6}")
+        print(f"{'measure':52} {'idmintd':>12} {'peer':>12} {'ratio':>7} {'spread':>13} {'reach':>6}"
+              f" {'cpu us':>7} {'peer':>7}")
 
-    def row(self, name, ours, peers, reach):
+    def row(self, name, ours, peers, reach, work=None):
+        """work: the microseconds of processor a request, ours and the peer's, where known."""
         ratios = [a / b for a, b in zip(ours, peers)]
         ratio = statistics.median(ratios)
         ok = ratio >= reach
         self.missed += not ok
         print(f"{name:52} {statistics.median(ours):12,.0f} {statistics.median(peers):12,.0f} "
               f"{ratio:7.2f} {min(ratios):5.2f} ..{max(ratios):5.2f} {reach:6.2f}"
+              f"{' {:7.2f} {:7.2f}'.format(*work) if work else ''}"
               f"{'' if ok else '  not reached'}", flush=True)
 
     def bound(self, name, values, unit, reach, at_most):
@@ -56,7 +62,8 @@ class Table:
 def against(table, name, ours, peer, reach, rounds):
     ours(), peer()  # warm up
     pairs = [(ours(), peer()) for _ in range(rounds)]
-    table.row(name, [a for a, _ in pairs], [b for _, b in pairs], reach)
+    rates, work = zip(*[zip(*pair) for pair in pairs])
+    table.row(name, *zip(*rates), reach, [statistics.median(us) for us in zip(*work)])
 
 
 def speed(table, args, folder):

@@ -26,6 +26,13 @@ def resident_bytes(pid):
         return int(re.search(r"VmRSS:\s+(\d+) kB", status.read()).group(1)) * 1024
 
 
+def cpu_seconds(pid):
+    """What it has used so far, of all its threads."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def free_port():
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
