@@ -49,7 +49,9 @@ def free_port():
 
 
 def _end_with_parent():
-    """In the child: it does not outlive a test run that is killed."""
+    """In the child: it does not outlive a test run that is killed, and Ctrl-C in a terminal is for
+    the test run to act on."""
+    os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -61,12 +63,13 @@ class Mongod:
         self.replica_set = replica_set
         self.options = list(options)
         self.port = None
+        self.known_port = None  # that others know it by, where it is not its own
         self.process = None
         os.makedirs(os.path.join(self.folder, "db"), exist_ok=True)
 
     @property
     def address(self):
-        return f"127.0.0.1:{self.port}"
+        return f"127.0.0.1:{self.known_port or self.port}"
 
     @property
     def running(self):
