@@ -17,6 +17,7 @@ struct auth;
 struct config;
 struct counters;
 struct leader;
+struct metrics_loop;
 struct oid_issuer;
 struct store;
 struct store_worker;
@@ -39,6 +40,8 @@ struct dispatch_server {
     /* Close those that match: id (0: any) and address (NULL: any); returns how many. The calling
      * session is closed after its reply. */
     int (*kill)(void *context, uint64_t id, const char *address, size_t address_len);
+    /* What loop thread number `index` has counted; NULL past the last. */
+    const struct metrics_loop *(*metrics)(void *context, unsigned index);
     /* Name a connection; others may be listing it. */
     void (*set_name)(void *context, struct session *session, const char *name, size_t name_len);
 };

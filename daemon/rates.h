@@ -1,0 +1,35 @@
+/* Live rates: one sample a second, the last two minutes of them kept, told to the status page as
+ * server-sent events. A sample's number is its event id, so that a reader that comes back with
+ * Last-Event-ID gets what it missed. Any thread. */
+#ifndef IDMINT_RATES_H
+#define IDMINT_RATES_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "buffer.h"
+#include "clock.h"
+
+struct dispatch;
+
+#define RATES_KEPT 120
+#define RATES_EVENT_BYTES 512
+
+struct rates {
+    pthread_mutex_t lock;
+    uint64_t last_id;                           /* 0: no sample yet */
+    char events[RATES_KEPT][RATES_EVENT_BYTES]; /* by id modulo RATES_KEPT, as they are sent */
+    uint16_t lengths[RATES_KEPT];
+    uint64_t before[8]; /* the totals at the last sample */
+    int64_t before_ms;
+};
+
+void rates_init(struct rates *rates);
+void rates_finish(struct rates *rates);
+/* Once a second, from the main thread. */
+void rates_sample(struct rates *rates, const struct dispatch *dispatch, struct clock_now now);
+/* Append the events after `*last_id` that are still kept, at most `most` of them (the newest), and
+ * move *last_id on. An id from before this start (greater than the last one) counts as 0. */
+void rates_events(struct rates *rates, uint64_t *last_id, unsigned most, struct buffer *out);
+
+#endif
