@@ -297,7 +297,7 @@ static int parse(struct reading *reading, const char *bytes, size_t len)
 static int parse_to_end(struct reading *reading, const char *bytes, size_t len,
                         const bool *complete)
 {
-    int result = parse(reading, bytes, len - 1);
+    int result = len > 1 ? parse(reading, bytes, len - 1) : HTTP_OK; /* 0 would mean the end */
     if (result == HTTP_OK && !*complete) {
         result = parse(reading, bytes + len - 1, 1);
         if (result != HTTP_OK || *complete) {
