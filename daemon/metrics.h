@@ -24,16 +24,25 @@ struct metrics_histogram {
     atomic_uint_least64_t sum;
 };
 
-/* Of one loop thread. */
+enum metrics_kind { METRICS_OID, METRICS_COUNTER, METRICS_UUID, METRICS_KINDS };
+
+/* Of one loop thread. Handlers of commands count what they issue and the errors they reply, through
+ * their session's host; the connection counts the rest. */
 struct metrics_loop {
     struct metrics_histogram command_us[COMMAND_IDS]; /* from read to reply written */
     atomic_uint_least64_t errors[ERROR_WORDS];        /* error replies by word */
     atomic_uint_least64_t http_requests[6];           /* by status / 100 */
-    atomic_uint_least64_t values;                     /* ids and counter values issued */
+    atomic_uint_least64_t issued[METRICS_KINDS];      /* ids and counter values */
 };
 
 /* By the owner of the struct alone. `times`: so many alike. */
 void metrics_count(atomic_uint_least64_t *counter, uint64_t times);
+/* The same for a thread of which nothing may be counted (NULL), as in tests. */
+void metrics_issued(struct metrics_loop *loop, enum metrics_kind kind, uint64_t times);
+void metrics_error(struct metrics_loop *loop, enum error_word word, uint64_t times);
+/* One whole reply of the line protocol, at reply[0 .. len): counted if it is an error. */
+void metrics_reply(struct metrics_loop *loop, const char *reply, size_t len);
+uint64_t metrics_histogram_count(const struct metrics_histogram *histogram);
 void metrics_observe(struct metrics_histogram *histogram, const uint64_t *bounds, uint64_t value,
                      uint64_t times);
 extern const uint64_t metrics_us_bounds[METRICS_BUCKETS - 1];

@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "store_worker.h"
 
+struct metrics_loop;
 struct request;
 struct session;
 
@@ -21,6 +22,7 @@ struct request_host {
     void (*completed)(struct request_host *host, struct request *request);
     /* What its connections ask of the store in one turn; the loop submits it when the turn ends. */
     struct store_batch batch;
+    struct metrics_loop *metrics; /* what its thread counts in; NULL: nothing is counted */
 };
 
 enum request_cancel {
