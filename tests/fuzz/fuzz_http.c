@@ -1,0 +1,178 @@
+/* HTTP requests: read from the whole input and from each of its prefixes. A prefix must ask for
+ * more or give what the whole gives, and must not ask for more than what decides. A request that
+ * was read, written out plainly, is the same request. */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "fuzz_check.h"
+#include "http_request.h"
+
+/* The prefixes of one input cost the square of its length. */
+#define MAX_PREFIX 500
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct http_limits LIMITS[] = {
+    {.head_bytes = 16384, .target_bytes = 4096, .headers = 64, .body_bytes = 65536},
+    {.head_bytes = 120, .target_bytes = 24, .headers = 4, .body_bytes = 20},
+};
+
+struct outcome {
+    int result, status;
+    size_t used, head;
+    const char *why;
+    struct http_request request;
+    struct buffer decoded;
+};
+
+static void check_text(const struct http_text *text)
+{
+    for (size_t i = 0; i < text->len; i++) {
+        const unsigned char c = (unsigned char)text->data[i];
+        FUZZ_CHECK((c >= ' ' && c != 0x7f) || c == '\t');
+    }
+}
+
+static void check_request(const struct outcome *outcome)
+{
+    const struct http_request *request = &outcome->request;
+    FUZZ_CHECK(request->path.len > 0 && (request->path.data[0] == '/' || request->path.len == 1));
+    FUZZ_CHECK(request->http_1_0 || request->host.len > 0);
+    check_text(&request->path);
+    check_text(&request->query);
+    check_text(&request->host);
+    check_text(&request->origin);
+    check_text(&request->authorization);
+    check_text(&request->content_type);
+    check_text(&request->accept);
+    check_text(&request->if_none_match);
+    check_text(&request->last_event_id);
+    check_text(&request->idempotency_key);
+    check_text(&request->sec_fetch_site);
+}
+
+static void read_request(const char *bytes, size_t len, const struct http_limits *limits,
+                         struct outcome *outcome)
+{
+    const size_t most =
+        2 + limits->head_bytes + limits->body_bytes + (size_t)HTTP_CHUNK_FRAMING_BYTES;
+    *outcome = (struct outcome){.head = 1};
+    buffer_init(&outcome->decoded, 0);
+    outcome->result =
+        http_read_request(bytes, len, limits, &outcome->decoded, &outcome->request, &outcome->used,
+                          &outcome->head, &outcome->status, &outcome->why);
+    switch (outcome->result) {
+    case HTTP_OK:
+        FUZZ_CHECK(outcome->used <= len && outcome->head > 0 && outcome->head <= outcome->used);
+        FUZZ_CHECK(outcome->used <= most && outcome->request.body.len <= limits->body_bytes);
+        check_request(outcome);
+        break;
+    case HTTP_MORE:
+        FUZZ_CHECK(outcome->used > len && outcome->used <= most && outcome->head <= len);
+        break;
+    default:
+        FUZZ_CHECK(outcome->result == HTTP_BAD && outcome->why != NULL);
+        FUZZ_CHECK(outcome->status >= 400 && outcome->status <= 505);
+    }
+}
+
+static void expect_same_text(const struct http_text *one, const struct http_text *other)
+{
+    FUZZ_CHECK(one->len == other->len && (one->data == NULL) == (other->data == NULL));
+    FUZZ_CHECK(one->len == 0 || memcmp(one->data, other->data, one->len) == 0);
+}
+
+static void expect_same(const struct http_request *one, const struct http_request *other)
+{
+    FUZZ_CHECK(one->method == other->method && one->http_1_0 == other->http_1_0);
+    FUZZ_CHECK(one->keep_alive == other->keep_alive);
+    expect_same_text(&one->path, &other->path);
+    expect_same_text(&one->query, &other->query);
+    expect_same_text(&one->host, &other->host);
+    expect_same_text(&one->body, &other->body);
+}
+
+static void check_prefixes(const char *bytes, size_t len, const struct http_limits *limits,
+                           const struct outcome *whole)
+{
+    size_t wanted = 0;
+    for (size_t end = 0; end <= len && end <= MAX_PREFIX; end++) {
+        char *prefix = fuzz_copy(bytes, end);
+        struct outcome part;
+        read_request(prefix, end, limits, &part);
+        if (part.result == HTTP_MORE) {
+            wanted = part.used > wanted ? part.used : wanted;
+            FUZZ_CHECK(end < len || whole->result == HTTP_MORE);
+        } else {
+            FUZZ_CHECK(end >= wanted && part.result == whole->result);
+        }
+        if (part.result == HTTP_OK) {
+            FUZZ_CHECK(part.used == whole->used && part.head == whole->head);
+            expect_same(&part.request, &whole->request);
+        }
+        if (part.result == HTTP_BAD) {
+            FUZZ_CHECK(part.status == whole->status && part.why == whole->why);
+        }
+        buffer_finish(&part.decoded);
+        free(prefix);
+    }
+}
+
+static void put(struct buffer *out, const char *text)
+{
+    buffer_append(out, text, strlen(text));
+}
+
+static void check_written(const struct http_request *request)
+{
+    static const char *const METHODS[] = {"GET",   "HEAD",   "POST",   "PUT",
+                                          "PATCH", "DELETE", "OPTIONS"};
+    struct http_limits limits = LIMITS[0];
+    struct outcome again;
+    struct buffer out;
+    char length[40];
+    limits.head_bytes += 100;
+    snprintf(length, sizeof(length), "Content-Length: %zu\r\n\r\n", request->body.len);
+    buffer_init(&out, 0);
+    put(&out, METHODS[request->method]);
+    put(&out, " ");
+    buffer_append(&out, request->path.data, request->path.len);
+    put(&out, request->query.data != NULL ? "?" : "");
+    buffer_append(&out, request->query.data, request->query.len);
+    put(&out, request->http_1_0 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n");
+    put(&out, request->host.data != NULL ? "Host:" : "");
+    buffer_append(&out, request->host.data, request->host.len);
+    put(&out, request->host.data != NULL ? "\r\n" : "");
+    put(&out, request->keep_alive ? "Connection: keep-alive\r\n" : "Connection: close\r\n");
+    put(&out, length);
+    buffer_append(&out, request->body.data, request->body.len);
+    read_request(out.data, out.len, &limits, &again);
+    FUZZ_CHECK(again.result == HTTP_OK && again.used == out.len);
+    expect_same(request, &again.request);
+    buffer_finish(&again.decoded);
+    buffer_finish(&out);
+}
+
+static void check_requests(const char *bytes, size_t len, const struct http_limits *limits)
+{
+    struct outcome whole;
+    do {
+        read_request(bytes, len, limits, &whole);
+        check_prefixes(bytes, len, limits, &whole);
+        if (whole.result == HTTP_OK) {
+            check_written(&whole.request);
+            bytes += whole.used;
+            len -= whole.used;
+        }
+        buffer_finish(&whole.decoded);
+    } while (whole.result == HTTP_OK && len > 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *bytes = fuzz_copy(data, size);
+    check_requests(bytes, size, &LIMITS[0]);
+    check_requests(bytes, size, &LIMITS[1]);
+    free(bytes);
+    return 0;
+}
