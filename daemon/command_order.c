@@ -27,7 +27,8 @@ struct order_request {
         settle_ms; /* once done, how long others may still use what was reserved before; 0: not */
     atomic_size_t open; /* orders not done yet */
     size_t count;
-    struct buffer rows; /* LIST: each row's reply */
+    struct store_counter asked; /* CREATE: as it was to be; any value will do: INT64_MIN */
+    struct buffer rows;         /* LIST: each row's reply */
     size_t row_count;
     char last[LIMIT_NAME_BYTES]; /* LIST: the name of the last row */
     size_t last_len;
@@ -371,6 +372,20 @@ static void write_done(struct order_request *self, struct buffer *out, bool resp
         write_error(out, op);
 }
 
+/* Of one that exists already: is it as asked for, and its value not below? Then it was perhaps this
+ * request that made it, the first time. */
+static void write_created(struct order_request *self, struct buffer *out, bool resp3)
+{
+    const struct store_counter *is = &op_of(self, 0)->counter, *asked = &self->asked;
+    bool exists = op_of(self, 0)->result == STORE_EXISTS;
+    bool same = is->start == asked->start && is->step == asked->step && is->max == asked->max &&
+                is->cache == asked->cache && is->value >= asked->value;
+    if (exists && !same)
+        resp_write_error(out, ERROR_ERR, "%s", OUTCOME_DIFFERS);
+    else
+        write_done(self, out, resp3);
+}
+
 static void write_raised(struct order_request *self, struct buffer *out, bool resp3)
 {
     const struct store_op *op = op_of(self, 0);
@@ -471,7 +486,10 @@ enum dispatch_status command_counter_create(struct call *call)
     if (self == NULL)
         return DISPATCH_REPLIED;
     op_of(self, 0)->counter = counter;
-    return order_send(call, self, write_done);
+    self->asked = counter;
+    if (!has_value)
+        self->asked.value = INT64_MIN;
+    return order_send(call, self, write_created);
 }
 
 static enum dispatch_status move(struct call *call, enum store_verb verb,

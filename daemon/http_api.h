@@ -25,12 +25,11 @@
  * http.c writes. */
 struct http_response {
     int status;
-    const char *content_type; /* constant; NULL: no body */
-    const char *allow;        /* 405: constant, "GET, HEAD" */
-    int retry_after_s;        /* 0: no such header */
-    const char *location;     /* constant or into `head`; NULL: none */
-    char etag[48];            /* with its quotes; "": none */
-    char location_text[LIMIT_NAME_BYTES * 3 + 32];
+    const char *content_type;                 /* constant; NULL: no body */
+    const char *allow;                        /* 405: constant, "GET, HEAD" */
+    int retry_after_s;                        /* 0: no such header */
+    char etag[48];                            /* with its quotes; "": none */
+    char location[LIMIT_NAME_BYTES * 3 + 32]; /* "": none */
     bool no_store;          /* Cache-Control: no-store; everything but documents */
     struct buffer body;     /* owned; http_response_finish */
     struct http_text fixed; /* instead of body: bytes that live as long as the program */
@@ -64,10 +63,11 @@ struct http_plan {
     struct resp_arg args[HTTP_PLAN_ARGS];
     size_t argc;
     bool head_only; /* HEAD: http.c sends the headers of GET, with its Content-Length */
-    int64_t count;  /* of values asked for */
-    char name[LIMIT_NAME_BYTES]; /* the counter's, decoded; args point here */
+    int64_t count;  /* of values asked for; RESET: the value */
+    char name[LIMIT_NAME_BYTES]; /* a counter's name or prefix, or an id; args point here */
     size_t name_len;
-    char text[512];          /* other arguments' bytes */
+    char text[512]; /* other arguments' bytes */
+    size_t text_len;
     char if_none_match[128]; /* "" : none */
 };
 
@@ -85,5 +85,13 @@ void http_answer(const struct http_plan *plan, const char *reply, size_t len,
  * error of HTTP itself, told by `status` alone; `detail` is text for a person. */
 void http_problem(struct http_response *response, int status, enum error_word word,
                   const char *detail, size_t detail_len);
+
+/* The reason phrase of a status ("Not Found"). */
+const char *http_status_title(int status);
+
+/* The tables, for the test that compares them with openapi.yaml: path and Allow of the index'th
+ * path, status and type of the index'th problem; NULL past the last. */
+const char *http_path_at(size_t index, const char **allow);
+const char *http_problem_at(size_t index, int *status);
 
 #endif

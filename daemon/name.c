@@ -4,31 +4,7 @@
 #include <stdint.h>
 
 #include "limit.h"
-
-/* Read one character of more than one byte at bytes[0..len). Returns how many bytes it has, or 0
- * where it is not well-formed (Unicode 15, table 3-7). */
-static size_t read_wide(const uint8_t *bytes, size_t len, uint32_t *point)
-{
-    uint8_t lead = bytes[0];
-    size_t size = lead >= 0xC2 && lead <= 0xDF   ? 2
-                  : lead >= 0xE0 && lead <= 0xEF ? 3
-                  : lead >= 0xF0 && lead <= 0xF4 ? 4
-                                                 : 0;
-    if (size == 0 || size > len)
-        return 0;
-    uint32_t value = lead & (0x7Fu >> size);
-    for (size_t i = 1; i < size; i++) {
-        if ((bytes[i] & 0xC0) != 0x80)
-            return 0;
-        value = value << 6 | (bytes[i] & 0x3F);
-    }
-    bool overlong = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);
-    bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-    if (overlong || surrogate || value > 0x10FFFF)
-        return 0;
-    *point = value;
-    return size;
-}
+#include "utf8.h"
 
 /* C1 controls and the spaces beyond ASCII. */
 static bool is_control_or_space(uint32_t point)
@@ -54,7 +30,7 @@ const char *name_check(const char *name, size_t len)
         if (bytes[i] < 0x80)
             return unfit;
         uint32_t point;
-        size_t size = read_wide(bytes + i, len - i, &point);
+        size_t size = utf8_read_wide(name + i, len - i, &point);
         if (size == 0)
             return "a name must be valid UTF-8";
         if (is_control_or_space(point))

@@ -6,8 +6,8 @@ static const struct {
 } outcomes[] = {
     [-STORE_NOT_DONE] = {ERROR_TRYAGAIN, "the store did not take it; nothing was done"},
     [-STORE_UNKNOWN] = {ERROR_UNCERTAIN, "the store's answer is not known; what was taken is lost"},
-    [-STORE_ABSENT] = {ERROR_ERR, "no such counter"},
-    [-STORE_EXISTS] = {ERROR_ERR, "the counter exists"},
+    [-STORE_ABSENT] = {ERROR_ERR, OUTCOME_ABSENT},
+    [-STORE_EXISTS] = {ERROR_ERR, OUTCOME_EXISTS},
     [-STORE_EXHAUSTED] = {ERROR_EXHAUSTED, OUTCOME_MAX},
     [-STORE_WRONGTYPE] = {ERROR_WRONGTYPE, "the stored value is no integer"},
     [-STORE_REFUSED] = {ERROR_ERR, "the store refused this"},

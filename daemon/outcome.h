@@ -9,6 +9,9 @@
 enum error_word outcome_error(const struct store_op *op, const char **text);
 
 #define OUTCOME_MAX "the counter's MAX is reached"
+#define OUTCOME_ABSENT "no such counter"
+#define OUTCOME_EXISTS "the counter exists"
+#define OUTCOME_DIFFERS "the counter exists with other options"
 
 /* When a request's time is over. */
 #define OUTCOME_LATE_TRYAGAIN "not done in time; nothing was taken"
