@@ -6,6 +6,7 @@
 #include "command.h"
 #include "counter.h"
 #include "limit.h"
+#include "metrics.h"
 #include "outcome.h"
 
 enum take_form {
@@ -65,11 +66,15 @@ static void write_values(struct buffer *out, const struct counter_take *take, en
 }
 
 /* The replies that got values, then the errors of those that did not. */
-static void write_take(struct buffer *out, struct counter_take *take, enum take_form form)
+static void write_take(struct buffer *out, struct counter_take *take, enum take_form form,
+                       struct metrics_loop *metrics)
 {
     write_values(out, take, form);
-    for (uint32_t i = take->served; take->error != ERROR_NONE && i < take->repeat; i++)
+    metrics_issued(metrics, METRICS_COUNTER, (uint64_t)take->count * take->served);
+    for (uint32_t i = take->served; take->error != ERROR_NONE && i < take->repeat; i++) {
         resp_write_error(out, take->error, "%s", take->text != NULL ? take->text : OUTCOME_MAX);
+        metrics_error(metrics, take->error, 1);
+    }
     free(take->text);
     take->text = NULL;
 }
@@ -77,7 +82,7 @@ static void write_take(struct buffer *out, struct counter_take *take, enum take_
 static void take_write(struct request *request, struct buffer *out, bool resp3)
 {
     struct take_request *self = (struct take_request *)request;
-    write_take(out, &self->take, self->form);
+    write_take(out, &self->take, self->form, request->host->metrics);
 }
 
 static enum request_cancel take_cancel(struct request *request)
@@ -133,7 +138,7 @@ static enum dispatch_status take_values(struct call *call, const struct resp_arg
             call->request = &self->base;
             return DISPATCH_WAITS;
         }
-        write_take(call->out, take, form);
+        write_take(call->out, take, form, call->session->host->metrics);
         wanted -= take->error != ERROR_NONE ? wanted : take->served;
     }
     free(self);

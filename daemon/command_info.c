@@ -10,6 +10,7 @@
 #include "command.h"
 #include "config.h"
 #include "counter.h"
+#include "health.h"
 #include "leader.h"
 #include "oid.h"
 #include "store_worker.h"
@@ -279,12 +280,14 @@ static void info_store(const struct dispatch *dispatch, struct clock_now now, st
     line(out, "store_engine:%s", facts->version);
     line(out, "store_id:%s", facts->id);
     line(out, "store_birth:%" PRId64, facts->birth_s);
-    line(out, "store_commits:%" PRIu64, stats.commits);
-    line(out, "store_ops:%" PRIu64, stats.ops);
+    line(out, "store_answers:%d",
+         health_store(&stats, now, dispatch->config) == HEALTH_STORE_ANSWERS);
+    line(out, "store_commits:%" PRIu64, metrics_histogram_count(&stats.commit_us));
+    line(out, "store_ops:%" PRIuLEAST64, stats.commit_ops.sum);
     line(out, "store_ops_not_done:%" PRIu64, stats.ops_by_result[-STORE_NOT_DONE]);
     line(out, "store_ops_unknown:%" PRIu64, stats.ops_by_result[-STORE_UNKNOWN]);
     line(out, "store_queued:%" PRIu64, stats.queued);
-    line(out, "store_commit_usec:%" PRIu64, stats.commit_us);
+    line(out, "store_commit_usec:%" PRIuLEAST64, stats.commit_us.sum);
     line(out, "store_last_done_ms_ago:%" PRId64,
          stats.last_done_ms == 0 ? -1 : now.boot_ms - stats.last_done_ms);
 }
@@ -321,6 +324,7 @@ static void info_counters(const struct dispatch *dispatch, struct clock_now now,
     line(out, "counters_from_block:%" PRIu64, state.from_block);
     line(out, "counters_from_store:%" PRIu64, state.from_store);
     line(out, "counters_flushes:%" PRIu64, state.flushes);
+    line(out, "counters_headroom_percent:%d", state.headroom_percent);
 }
 
 static const struct {

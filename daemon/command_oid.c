@@ -7,6 +7,7 @@
 #include "command.h"
 #include "leader.h"
 #include "limit.h"
+#include "metrics.h"
 #include "objectid.h"
 #include "oid.h"
 #include "uuid.h"
@@ -94,15 +95,21 @@ static void write_oids(struct buffer *out, const struct oid_wish *wish, const ui
     }
 }
 
-/* Why an id could not be had, for the replies of the wish. */
-static void write_oid_errors(struct buffer *out, enum oid_status status, uint32_t repeat)
+/* The replies of a wish that was carried out: its ids, or why there are none. */
+static void write_outcome(struct buffer *out, const struct oid_wish *wish, enum oid_status status,
+                          const uint8_t *random, uint64_t first, struct metrics_loop *metrics)
 {
-    for (uint32_t i = 0; i < repeat; i++) {
-        if (status == OID_EXHAUSTED)
-            resp_write_error(out, ERROR_EXHAUSTED, "the end of the ObjectId format is reached");
-        else
-            resp_write_error(out, ERROR_TRYAGAIN, "the daemon is stopping; nothing was taken");
+    if (status == OID_OK) {
+        write_oids(out, wish, random, first);
+        metrics_issued(metrics, METRICS_OID, (uint64_t)wish->count * wish->repeat);
+        return;
     }
+    enum error_word word = status == OID_EXHAUSTED ? ERROR_EXHAUSTED : ERROR_TRYAGAIN;
+    for (uint32_t i = 0; i < wish->repeat; i++)
+        resp_write_error(out, word, "%s",
+                         status == OID_EXHAUSTED ? "the end of the ObjectId format is reached"
+                                                 : "the daemon is stopping; nothing was taken");
+    metrics_error(metrics, word, wish->repeat);
 }
 
 /* --- Who leads --- */
@@ -122,13 +129,14 @@ static bool another_leads(struct leader *leader, struct clock_now now, struct le
 static void oid_request_write(struct request *request, struct buffer *out, bool resp3)
 {
     struct oid_request *self = (struct oid_request *)request;
-    if (self->leader_address != NULL)
-        for (uint32_t i = 0; i < self->wish.repeat; i++)
-            resp_write_error(out, ERROR_NOTLEADER, "%s", self->leader_address);
-    else if (self->status == OID_OK)
-        write_oids(out, &self->wish, self->oid->random, self->first);
-    else
-        write_oid_errors(out, self->status, self->wish.repeat);
+    struct metrics_loop *metrics = request->session->host->metrics;
+    if (self->leader_address == NULL) {
+        write_outcome(out, &self->wish, self->status, self->oid->random, self->first, metrics);
+        return;
+    }
+    for (uint32_t i = 0; i < self->wish.repeat; i++)
+        resp_write_error(out, ERROR_NOTLEADER, "%s", self->leader_address);
+    metrics_error(metrics, ERROR_NOTLEADER, self->wish.repeat);
 }
 
 static enum request_cancel oid_request_cancel(struct request *request)
@@ -181,18 +189,14 @@ static enum dispatch_status issue(struct call *call, const struct oid_wish *wish
     struct oid_issuer *oid = call->dispatch->oid;
     struct leader *leader = call->dispatch->leader;
     struct leader_state state;
-    uint64_t first;
+    uint64_t first = 0;
     enum oid_status status = OID_WINDOW;
     if (another_leads(leader, call->now, &state))
         return command_error(call, ERROR_NOTLEADER, "%s", state.address);
     if (leader_leads(leader, call->now.boot_ms) && call->session->waiting_oids == 0)
         status = oid_take(oid, call->now, wish->count * wish->repeat, &first);
-    if (status == OID_OK) {
-        write_oids(call->out, wish, oid->random, first);
-        return DISPATCH_REPLIED;
-    }
     if (!waits(status)) {
-        write_oid_errors(call->out, status, wish->repeat);
+        write_outcome(call->out, wish, status, oid->random, first, call->session->host->metrics);
         return DISPATCH_REPLIED;
     }
     struct oid_request *self = calloc(1, sizeof *self);
@@ -341,6 +345,7 @@ enum dispatch_status command_uuid(struct call *call)
     if (count > 0 && !line)
         resp_write_array(call->out, wanted);
     write_uuids(call, uuids, wanted, plain, line);
+    metrics_issued(call->session->host->metrics, METRICS_UUID, wanted);
     free(uuids);
     return DISPATCH_REPLIED;
 }

@@ -9,6 +9,7 @@
 #include "config.h"
 #include "counter.h"
 #include "limit.h"
+#include "metrics.h"
 #include "outcome.h"
 
 struct order_request;
@@ -46,7 +47,10 @@ static struct store_op *op_of(struct order_request *self, size_t at)
 static void order_write(struct request *request, struct buffer *out, bool resp3)
 {
     struct order_request *self = (struct order_request *)request;
+    size_t before = out->len;
     self->write(self, out, resp3);
+    if (!out->failed)
+        metrics_reply(request->host->metrics, out->data + before, out->len - before);
 }
 
 static enum request_cancel order_cancel(struct request *request)

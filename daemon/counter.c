@@ -69,7 +69,7 @@ void counters_how_created(const struct counters *counters, const char *name, siz
 
 void counters_look(struct counters *counters, struct counters_state *state)
 {
-    struct counters_state sum = {0};
+    struct counters_state sum = {.headroom_percent = 100};
     for (size_t i = 0; i < COUNTER_SHARDS; i++) {
         struct counter_shard *shard = &counters->shards[i];
         pthread_mutex_lock(&shard->lock);
@@ -78,6 +78,9 @@ void counters_look(struct counters *counters, struct counters_state *state)
         sum.from_block += shard->from_block;
         sum.from_store += shard->from_store;
         sum.flushes += shard->flushes;
+        int headroom = counter_least_headroom(shard);
+        if (headroom < sum.headroom_percent)
+            sum.headroom_percent = headroom;
         pthread_mutex_unlock(&shard->lock);
     }
     *state = sum;
@@ -292,11 +295,12 @@ static void order_changed(struct counters *counters, struct counter_shard *shard
         if (counter->stopped || !counter->loaded || op->counter.generation >= counter->generation) {
             counter->loaded = false;
             counter->stopped = false;
-            counter_learn(counter, &op->counter, true);
+            counter_learn(shard, counter, &op->counter, true);
         }
         return;
     }
     counter->loaded = false;
+    counter_set_headroom(shard, counter, -1);
     if (op->result != STORE_UNKNOWN)
         counter->stopped = false;
     counter_settle(counters, shard, counter);

@@ -119,6 +119,7 @@ struct counters_state {
     uint64_t from_block; /* replies served from memory */
     uint64_t from_store; /* replies served by a commit */
     uint64_t flushes;
+    int headroom_percent; /* the least left below MAX of those in memory; 100: none there */
 };
 void counters_look(struct counters *counters, struct counters_state *state);
 

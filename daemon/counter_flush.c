@@ -411,7 +411,7 @@ static bool settle_exhausted(struct counter_flush *flush, struct due *due)
     int64_t left = store_counter_left(stored);
     int64_t rest = 0; /* of a block that ends where what is left begins */
     if (current) {
-        counter_learn(counter, stored, false);
+        counter_learn(flush->shard, counter, stored, false);
         counter->full = left == 0;
         const struct counter_block *newest = counter_block_newest(counter);
         if (newest != NULL && newest->last == stored->value && flush->head != NULL)
@@ -441,7 +441,7 @@ static bool settle_read(struct counter_flush *flush, struct due *due)
     if (flush->op.result == STORE_ABSENT)
         counters_how_created(flush->counters, counter->name, counter->name_len, &found);
     else if (is_current(flush))
-        counter_learn(counter, &found, false);
+        counter_learn(flush->shard, counter, &found, false);
     if (found.step != 1)
         fail_takes(flush, unit_step_take, ERROR_ERR, COUNTER_TEXT_STEP, due);
     return flush->head != NULL;
@@ -470,7 +470,7 @@ static bool settle_taken(struct counter_flush *flush, struct due *due)
     if (keep) {
         bool known = counter->loaded && counter->generation == stored->generation;
         keep = !known || before >= counter->floor;
-        counter_learn(counter, stored, true);
+        counter_learn(flush->shard, counter, stored, true);
     }
     due->near_max = near_max(counter, stored);
     if (due->near_max)

@@ -105,6 +105,7 @@ void counter_remove(struct counter_shard *shard, uint64_t seed, struct counter *
         link = &(*link)->chain;
     *link = counter->chain;
     shard->count--;
+    counter_set_headroom(shard, counter, -1);
     shard->bytes -= counter_bytes(counter);
     counter_blocks_drop(counter);
     free(counter);
@@ -166,10 +167,29 @@ struct counter *counter_obtain(struct counter_shard *shard, uint64_t seed, uint6
     return counter;
 }
 
+/* --- Headroom --- */
+
+void counter_set_headroom(struct counter_shard *shard, struct counter *counter, int percent)
+{
+    shard->headrooms[counter->headroom] -= counter->headroom != 0;
+    counter->headroom = (uint8_t)(percent + 1);
+    shard->headrooms[counter->headroom] += counter->headroom != 0;
+}
+
+int counter_least_headroom(const struct counter_shard *shard)
+{
+    int percent = 0;
+    while (percent < 100 && shard->headrooms[percent + 1] == 0)
+        percent++;
+    return percent;
+}
+
 /* --- Values --- */
 
-void counter_learn(struct counter *counter, const struct store_counter *stored, bool ours)
+void counter_learn(struct counter_shard *shard, struct counter *counter,
+                   const struct store_counter *stored, bool ours)
 {
+    counter_set_headroom(shard, counter, store_counter_headroom(stored));
     if (!counter->loaded || counter->generation != stored->generation) {
         counter_blocks_drop(counter);
         counter->floor = INT64_MIN;

@@ -39,6 +39,7 @@ struct counter {
     bool recent : 1;     /* used since the eviction hand last passed */
     bool full : 1;       /* nothing is left below MAX: no prefetch */
     bool near_max : 1;   /* past 90 % of MAX was told */
+    uint8_t headroom;    /* percent left below MAX, plus one; 0: not known */
     uint8_t ahead;       /* CACHE values are reserved 2^ahead times over */
     uint8_t name_len;
     char name[];
@@ -54,6 +55,7 @@ struct counter_shard {
     bool closing; /* blocks are being given back: no prefetch any more */
     uint64_t bytes;
     uint64_t from_block, from_store, flushes;
+    uint32_t headrooms[102]; /* how many counters have each; index: as counter.headroom */
 };
 
 int counter_shard_init(struct counter_shard *shard, size_t limit)
@@ -81,9 +83,15 @@ bool counter_is_idle(const struct counter *counter);
 /* Forget an idle counter. */
 void counter_remove(struct counter_shard *shard, uint64_t seed, struct counter *counter);
 
+/* percent: left below MAX; -1: not known. */
+void counter_set_headroom(struct counter_shard *shard, struct counter *counter, int percent);
+/* The least of the shard's counters; 100 where there is none. */
+int counter_least_headroom(const struct counter_shard *shard);
+
 /* The store told how the counter stands; blocks of another generation are dropped. ours: its value
  * was reserved, or set, by us. */
-void counter_learn(struct counter *counter, const struct store_counter *stored, bool ours);
+void counter_learn(struct counter_shard *shard, struct counter *counter,
+                   const struct store_counter *stored, bool ours);
 
 /* Add the values first .. last behind the counter's blocks: to the newest where they adjoin it,
  * else as a block of their own. false: no memory, the values are lost. */

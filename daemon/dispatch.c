@@ -7,6 +7,7 @@
 #include "auth.h"
 #include "command.h"
 #include "limit.h"
+#include "metrics.h"
 #include "name.h"
 
 const struct command command_table[COMMAND_IDS] = {
@@ -90,6 +91,7 @@ enum dispatch_status command_error(struct call *call, enum error_word word, cons
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     resp_write_error(call->out, word, "%s", text);
+    metrics_error(call->session->host->metrics, word, 1);
     call->repeat = 1; /* the others of a run find out for themselves */
     return DISPATCH_REPLIED;
 }

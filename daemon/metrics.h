@@ -48,7 +48,11 @@ void metrics_observe(struct metrics_histogram *histogram, const uint64_t *bounds
 extern const uint64_t metrics_us_bounds[METRICS_BUCKETS - 1];
 extern const uint64_t metrics_ops_bounds[METRICS_BUCKETS - 1];
 
-/* Any thread. The whole of /metrics. */
+/* Any thread. What all loops have counted; and of that, the times of all commands. */
+void metrics_add_up(const struct dispatch *dispatch, struct metrics_loop *sum);
+void metrics_add_commands(const struct metrics_loop *loop, struct metrics_histogram *sum);
+
+/* Any thread. The whole of /metrics; in metrics_write.c. */
 void metrics_write(const struct dispatch *dispatch, struct clock_now now, struct buffer *out);
 
 #endif

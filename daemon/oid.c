@@ -191,5 +191,6 @@ void oid_look(const struct oid_issuer *issuer, struct clock_now now, struct oid_
     clock_ms = state->forward_step ? carried : now.real_ms;
     state->tick = tick;
     state->lead_ms = tick_ms - clock_ms;
+    state->window_size_ms = issuer->settings.window_s * 1000;
     state->window_ms = (peek(&issuer->window_s) + 1) * 1000 - greatest(clock_ms, tick_ms);
 }

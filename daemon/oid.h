@@ -83,8 +83,9 @@ struct oid_state {
     int64_t lead_ms;   /* how far its second is ahead of real time, whatever the cause; <= 0: not */
     int64_t window_ms; /* what is left of the saved window, from real time or the last tick's second
                           on, whichever is later; < 0: none */
-    bool forward_step; /* a long forward step is being waited out; real time above is then what
-                          BOOTTIME makes of it */
+    int64_t window_size_ms; /* the window as it is when just saved */
+    bool forward_step;      /* a long forward step is being waited out; real time above is then what
+                               BOOTTIME makes of it */
 };
 void oid_look(const struct oid_issuer *issuer, struct clock_now now, struct oid_state *state);
 

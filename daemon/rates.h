@@ -5,28 +5,40 @@
 #define IDMINT_RATES_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "buffer.h"
 #include "clock.h"
+#include "metrics.h"
 
 struct dispatch;
 
 #define RATES_KEPT 120
 #define RATES_EVENT_BYTES 512
 
+/* What has been counted in all. */
+struct rates_totals {
+    uint64_t issued[METRICS_KINDS];
+    uint64_t errors;
+    uint64_t command_buckets[METRICS_BUCKETS], command_us;
+    uint64_t commits, commit_us;
+};
+
 struct rates {
     pthread_mutex_t lock;
     uint64_t last_id;                           /* 0: no sample yet */
     char events[RATES_KEPT][RATES_EVENT_BYTES]; /* by id modulo RATES_KEPT, as they are sent */
     uint16_t lengths[RATES_KEPT];
-    uint64_t before[8]; /* the totals at the last sample */
+    /* At the last sample; of the thread that samples alone. */
+    struct rates_totals before;
     int64_t before_ms;
+    bool begun;
 };
 
 void rates_init(struct rates *rates);
 void rates_finish(struct rates *rates);
-/* Once a second, from the main thread. */
+/* Once a second, from the main thread. The first call only notes where counting begins. */
 void rates_sample(struct rates *rates, const struct dispatch *dispatch, struct clock_now now);
 /* Append the events after `*last_id` that are still kept, at most `most` of them (the newest), and
  * move *last_id on. An id from before this start (greater than the last one) counts as 0. */

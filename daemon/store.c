@@ -33,6 +33,19 @@ int64_t store_counter_left(const struct store_counter *counter)
     return left > INT64_MAX ? INT64_MAX : (int64_t)left;
 }
 
+int store_counter_headroom(const struct store_counter *counter)
+{
+    if (counter->value >= counter->max)
+        return 0;
+    /* The differences of any two int64 fit an uint64. */
+    uint64_t left = (uint64_t)counter->max - (uint64_t)counter->value;
+    uint64_t all = (uint64_t)counter->max - (uint64_t)counter->start;
+    if (left >= all)
+        return 100;
+    __extension__ unsigned __int128 hundredfold = (unsigned __int128)left * 100;
+    return (int)(hundredfold / all);
+}
+
 enum store_result store_counter_take(struct store_counter *counter, int64_t count)
 {
     if (count < 1 || count > store_counter_left(counter))

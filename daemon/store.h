@@ -167,6 +167,8 @@ void store_close(struct store *store); /* NULL: nothing */
 enum store_result store_counter_take(struct store_counter *counter, int64_t count);
 /* How many more values fit below counter->max. */
 int64_t store_counter_left(const struct store_counter *counter);
+/* How much of it is left below max, in percent of all its values, rounded down: 0 .. 100. */
+int store_counter_headroom(const struct store_counter *counter);
 /* Carry out a LEASE op on the record, as a store that holds it itself does: sets the op's result,
  * and op->lease to how the record is then. true: the record has changed. */
 bool store_lease_apply(struct store_op *op, struct store_lease *record);

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ struct worker_thread {
     struct store_worker *worker;
     struct store_op **ops; /* room for one commit */
     pthread_t thread;
+    _Atomic int64_t busy_ms; /* BOOTTIME at which its commit began; 0: in none */
 };
 
 struct store_worker {
@@ -26,16 +28,15 @@ struct store_worker {
     unsigned waiting; /* threads in pthread_cond_wait */
     unsigned signals; /* of these, how many have been signalled and not come back yet */
     bool stopping;
-    bool failing; /* the last commit found the store failing */
     struct store_op *first;
     struct store_op *last;
     struct store_worker_stats stats;
 };
 
-static int64_t clock_us(clockid_t clock)
+static int64_t clock_us(void)
 {
     struct timespec now;
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_BOOTTIME, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
@@ -101,28 +102,45 @@ static void tell(bool failed, enum store_result result, const char *text)
                  text[0] != '\0' ? text : "no reason given");
 }
 
-static void count_results(struct store_worker *worker, struct store_op **ops, size_t count,
-                          int64_t took_us)
+/* With the lock held. failed: an op that shows that the store fails; NULL: it answers. Returns
+ * whether that is news. */
+static bool note_health(struct store_worker_stats *stats, const struct store_op *failed,
+                        int64_t now_ms)
 {
-    uint64_t by_result[9] = {0};
+    bool changed = (stats->failing_ms != 0) != (failed != NULL);
+    if (failed == NULL) {
+        stats->answered_ms = now_ms;
+        stats->failing_ms = 0;
+        return changed;
+    }
+    if (changed)
+        stats->failing_ms = now_ms;
+    stats->failure = failed->result;
+    memcpy(stats->failure_text, failed->text, sizeof stats->failure_text);
+    return changed;
+}
+
+static void count_results(struct store_worker *worker, struct store_op **ops, size_t count,
+                          int64_t start_us)
+{
+    uint64_t by_result[STORE_RESULTS] = {0};
     const struct store_op *failed = NULL;
     for (size_t i = 0; i < count; i++) {
         by_result[-ops[i]->result]++;
         if (failed == NULL && (ops[i]->result == STORE_NOT_DONE || ops[i]->result == STORE_UNKNOWN))
             failed = ops[i];
     }
-    int64_t now_ms = clock_us(CLOCK_BOOTTIME) / 1000;
+    int64_t now_us = clock_us();
+    struct store_worker_stats *stats = &worker->stats;
 
     pthread_mutex_lock(&worker->mutex);
-    worker->stats.commits++;
-    worker->stats.ops += count;
-    worker->stats.commit_us += (uint64_t)took_us;
-    for (size_t i = 0; i < sizeof(by_result) / sizeof(by_result[0]); i++)
-        worker->stats.ops_by_result[i] += by_result[i];
+    metrics_observe(&stats->commit_us, metrics_us_bounds, (uint64_t)(now_us - start_us), 1);
+    metrics_observe(&stats->commit_ops, metrics_ops_bounds, count, 1);
+    for (size_t i = 0; i < STORE_RESULTS; i++)
+        stats->ops_by_result[i] += by_result[i];
     if (by_result[STORE_DONE] != 0)
-        worker->stats.last_done_ms = now_ms;
-    bool changed = worker->failing != (failed != NULL);
-    worker->failing = failed != NULL;
+        stats->last_done_ms = now_us / 1000;
+    bool changed = note_health(stats, failed, now_us / 1000);
     pthread_mutex_unlock(&worker->mutex);
 
     if (changed)
@@ -141,9 +159,11 @@ static void *worker_run(void *arg)
         size_t count = close_all(list, self->ops);
         if (count == 0)
             continue;
-        int64_t start_us = clock_us(CLOCK_MONOTONIC);
+        int64_t start_us = clock_us();
+        atomic_store_explicit(&self->busy_ms, start_us / 1000, memory_order_relaxed);
         store_commit(worker->store, self->ops, count);
-        count_results(worker, self->ops, count, clock_us(CLOCK_MONOTONIC) - start_us);
+        atomic_store_explicit(&self->busy_ms, 0, memory_order_relaxed);
+        count_results(worker, self->ops, count, start_us);
         for (size_t i = 0; i < count; i++)
             self->ops[i]->done(self->ops[i]);
     }
@@ -180,6 +200,7 @@ int store_worker_create(struct store *store, size_t batch, struct store_worker *
     if (made == NULL)
         return -1;
     made->store = store;
+    made->stats.answered_ms = clock_us() / 1000;
     made->batch = batch == 0 ? 1 : batch;
     if (store->batch_max != 0 && made->batch > store->batch_max)
         made->batch = store->batch_max;
@@ -243,6 +264,11 @@ void store_worker_look(struct store_worker *worker, struct store_worker_stats *s
     pthread_mutex_lock(&worker->mutex);
     *stats = worker->stats;
     pthread_mutex_unlock(&worker->mutex);
+    for (unsigned i = 0; i < worker->store->workers; i++) {
+        int64_t since_ms = atomic_load_explicit(&worker->threads[i].busy_ms, memory_order_relaxed);
+        if (since_ms != 0 && (stats->busy_ms == 0 || since_ms < stats->busy_ms))
+            stats->busy_ms = since_ms;
+    }
 }
 
 void store_worker_destroy(struct store_worker *worker)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "metrics.h"
 #include "store.h"
 
 struct store_worker;
@@ -28,13 +29,19 @@ static inline void store_batch_add(struct store_batch *batch, struct store_op *o
     batch->count++;
 }
 
+#define STORE_RESULTS 9 /* results there are; index: -result */
+
 struct store_worker_stats {
-    uint64_t commits;
-    uint64_t ops;
-    uint64_t ops_by_result[9]; /* index: -result */
-    uint64_t commit_us;        /* time spent in commits, in all */
-    uint64_t queued;           /* waiting now */
-    int64_t last_done_ms; /* CLOCK_BOOTTIME of the last commit with a DONE in it; 0: none yet */
+    struct metrics_histogram commit_us, commit_ops; /* each commit's time and operations */
+    uint64_t ops_by_result[STORE_RESULTS];
+    uint64_t queued; /* waiting now */
+    /* By CLOCK_BOOTTIME. */
+    int64_t last_done_ms; /* the last commit with a DONE in it; 0: none yet */
+    int64_t answered_ms;  /* the last commit that did not fail; the start where there is none yet */
+    int64_t failing_ms;   /* since when commits fail; 0: the last one did not */
+    int64_t busy_ms;      /* begin of the oldest commit under way; 0: none */
+    enum store_result failure; /* of the last commit that failed, and why */
+    char failure_text[128];
 };
 
 /* batch: the most operations in one commit; the store may set a lower bound. Starts the threads. 0,

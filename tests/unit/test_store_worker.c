@@ -483,8 +483,8 @@ START_TEST(stats_tell_what_happened)
     store_worker_submit(worker, &probe.op);
     sem_wait(&posted);
     store_worker_look(worker, &stats);
-    ck_assert_uint_eq(stats.commits, 5);
-    ck_assert_uint_eq(stats.ops, 5);
+    ck_assert_uint_eq(metrics_histogram_count(&stats.commit_us), 5);
+    ck_assert_uint_eq(stats.commit_ops.sum, 5);
     ck_assert_uint_eq(stats.queued, 0);
     ck_assert_uint_eq(stats.ops_by_result[0], 2);
     ck_assert_uint_eq(stats.ops_by_result[-STORE_NOT_DONE], 1);
