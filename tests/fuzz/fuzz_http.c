@@ -1,11 +1,14 @@
 /* HTTP requests: read from the whole input and from each of its prefixes. A prefix must ask for
  * more or give what the whole gives, and must not ask for more than what decides. A request that
- * was read, written out plainly, is the same request. */
+ * was read, written out plainly, is the same request. It becomes an answer or a command of the line
+ * protocol that is one, and what stands behind it is taken for the command's reply. */
+#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "commands.h"
 #include "fuzz_check.h"
-#include "http_request.h"
+#include "http_api.h"
 
 /* The prefixes of one input cost the square of its length. */
 #define MAX_PREFIX 500
@@ -153,6 +156,74 @@ static void check_written(const struct http_request *request)
     buffer_finish(&out);
 }
 
+static void check_response(const struct http_response *response)
+{
+    FUZZ_CHECK(response->status >= 200 && response->status <= 599);
+    FUZZ_CHECK(response->content_type != NULL || response->body.len == 0);
+    FUZZ_CHECK(strlen(response->location) < sizeof(response->location));
+    for (const char *p = response->location; *p != '\0'; p++) {
+        FUZZ_CHECK(*p > ' ' && *p < 0x7f);
+    }
+    for (const char *p = response->etag; *p != '\0'; p++) {
+        FUZZ_CHECK(*p > ' ' && *p < 0x7f);
+    }
+    if (response->content_type != NULL && response->body.len > 0) {
+        json_t *json = json_loadb(response->body.data, response->body.len, JSON_ALLOW_NUL, NULL);
+        FUZZ_CHECK(strstr(response->content_type, "json") != NULL && json_is_object(json));
+        json_decref(json);
+    }
+}
+
+static bool arg_is(const struct http_plan *plan, size_t index, const char *word)
+{
+    return index < plan->argc && plan->args[index].len == strlen(word) &&
+           memcmp(plan->args[index].data, word, plan->args[index].len) == 0;
+}
+
+/* The flags of the plan's command, whose arguments are as many as it takes. */
+static int command_flags(const struct http_plan *plan)
+{
+#define COMMAND_ROW(id, name, subcommand, fewest, most, flags, syntax, summary, reply)             \
+    {name, subcommand, fewest, most, flags},
+    static const struct {
+        const char *name, *subcommand;
+        int fewest, most, flags;
+    } ROWS[] = {COMMAND_ROWS};
+#undef COMMAND_ROW
+    for (size_t i = sizeof(ROWS) / sizeof(ROWS[0]); i-- > 0;) {
+        const int words = ROWS[i].subcommand[0] == '\0' ? 1 : 2;
+        const int args = (int)plan->argc - words;
+        if (arg_is(plan, 0, ROWS[i].name) && (words == 1 || arg_is(plan, 1, ROWS[i].subcommand)) &&
+            args >= ROWS[i].fewest && (args <= ROWS[i].most || ROWS[i].most < 0)) {
+            return ROWS[i].flags;
+        }
+    }
+    abort();
+}
+
+static void check_plan(const struct http_request *request, const char *reply, size_t len)
+{
+    struct http_plan plan;
+    struct http_response response;
+    http_response_init(&response);
+    http_plan(request, &plan, &response);
+    FUZZ_CHECK((response.status != 0) == (plan.kind == HTTP_PLAN_ANSWER));
+    FUZZ_CHECK(request->idempotency_key.data == NULL || plan.kind == HTTP_PLAN_ANSWER);
+    if (plan.kind == HTTP_PLAN_COMMAND) {
+        FUZZ_CHECK(plan.argc > 0 && plan.argc <= HTTP_PLAN_ARGS);
+        if (request->method == HTTP_METHOD_GET || request->method == HTTP_METHOD_HEAD) {
+            FUZZ_CHECK((command_flags(&plan) & (COMMAND_WRITE | COMMAND_ADMIN)) == 0);
+        } else {
+            command_flags(&plan);
+        }
+        http_answer(&plan, reply, len, &response);
+    }
+    if (plan.kind != HTTP_PLAN_PAGE) {
+        check_response(&response);
+    }
+    http_response_finish(&response);
+}
+
 static void check_requests(const char *bytes, size_t len, const struct http_limits *limits)
 {
     struct outcome whole;
@@ -163,6 +234,7 @@ static void check_requests(const char *bytes, size_t len, const struct http_limi
             check_written(&whole.request);
             bytes += whole.used;
             len -= whole.used;
+            check_plan(&whole.request, bytes, len);
         }
         buffer_finish(&whole.decoded);
     } while (whole.result == HTTP_OK && len > 0);
