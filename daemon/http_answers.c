@@ -6,6 +6,7 @@
 #include "http_route.h"
 #include "json_write.h"
 #include "objectid.h"
+#include "outcome.h"
 
 static struct json write_to(struct http_response *response)
 {
@@ -339,24 +340,30 @@ static void locate(const struct http_plan *plan, struct http_response *response)
     }
 }
 
-static void put_created(const struct http_plan *plan, bool created, struct http_response *response)
+/* A counter that is there as asked for: perhaps the same request came before. */
+bool http_is_created(const struct resp_value *error)
 {
+    return text_is(error, "ERR " OUTCOME_EXISTS);
+}
+
+HTTP_ANSWER(created)
+{
+    struct resp_value ok;
+    if (!http_reply_next(reply, &ok))
+        return false;
+    bool created = ok.type == RESP_SIMPLE;
+    if (!created && !http_is_created(&ok))
+        return false;
+    if (created) {
+        response->status = 201;
+        locate(plan, response);
+    }
     struct json json = write_to(response);
     json_open(&json, '{');
     put_name(&json, plan);
     json_put_key(&json, "created");
     json_put_boolean(&json, created);
     json_close(&json, '}');
-}
-
-HTTP_ANSWER(created)
-{
-    struct resp_value ok;
-    if (!read_text(reply, &ok))
-        return false;
-    response->status = 201;
-    locate(plan, response);
-    put_created(plan, true, response);
     return true;
 }
 

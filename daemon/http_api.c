@@ -52,6 +52,7 @@ static const struct http_route routes[] = {
      .allow = COUNTER_ALLOW,
      .fields = http_fields_create,
      .plan = http_plan_counter_create,
+     .is_done = http_is_created,
      .answer = http_answer_created},
     {.method = HTTP_METHOD_PATCH,
      .path = "/v1/counters/{name}",
@@ -274,7 +275,8 @@ void http_answer(const struct http_plan *plan, const char *reply, size_t len,
 {
     struct http_reply rest = {reply, len};
     struct resp_value value;
-    if (http_reply_next(&rest, &value) && value.type == RESP_ERROR) {
+    bool is_error = http_reply_next(&rest, &value) && value.type == RESP_ERROR;
+    if (is_error && !(plan->route->is_done != NULL && plan->route->is_done(&value))) {
         answer_error(value.data, value.len, response);
         return;
     }

@@ -57,6 +57,8 @@ struct http_route {
     /* Writes status and body, from a reply that is no error; false: it is not as expected. */
     bool (*answer)(const struct http_plan *plan, struct http_reply *reply,
                    struct http_response *response);
+    /* NULL, or: does this error mean that all is as asked for? Then `answer` gets it. */
+    bool (*is_done)(const struct resp_value *error);
     enum http_page page;
 };
 
@@ -125,5 +127,6 @@ HTTP_ANSWER(created);
 HTTP_ANSWER(moved);
 HTTP_ANSWER(dropped);
 HTTP_ANSWER(info);
+bool http_is_created(const struct resp_value *error);
 
 #endif
