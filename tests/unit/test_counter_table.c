@@ -177,6 +177,78 @@ START_TEST(names_spread)
 }
 END_TEST
 
+/* --- The least headroom --- */
+
+START_TEST(headroom_of_a_counter)
+{
+    static const struct {
+        struct store_counter counter;
+        int percent;
+    } rows[] = {
+        {{.value = 0, .start = 1, .step = 1, .max = 100}, 100},
+        {{.value = 1, .start = 1, .step = 1, .max = 101}, 100},
+        {{.value = 2, .start = 1, .step = 1, .max = 101}, 99},
+        {{.value = 3, .start = 1, .step = 1, .max = 1001}, 99}, /* 99.8 */
+        {{.value = 1000, .start = 1, .step = 1, .max = 1001}, 0},
+        {{.value = 101, .start = 1, .step = 1, .max = 101}, 0},
+        {{.value = 500, .start = 1, .step = 1, .max = 101}, 0},
+        {{.value = 7, .start = 7, .step = 1, .max = 7}, 0},
+        {{.value = 6, .start = 7, .step = 1, .max = 7}, 100},
+        {{.value = INT64_MIN, .start = INT64_MIN + 1, .step = 1, .max = INT64_MAX}, 100},
+        {{.value = 0, .start = INT64_MIN, .step = 1, .max = INT64_MAX}, 49},
+        {{.value = 1, .start = 1, .step = 1, .max = MANY}, 100},
+        {{.value = 2, .start = 1, .step = 1, .max = MANY}, 99},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        ck_assert_msg(store_counter_headroom(&rows[i].counter) == rows[i].percent, "row %zu: %d", i,
+                      store_counter_headroom(&rows[i].counter));
+}
+END_TEST
+
+START_TEST(the_least_headroom_is_told)
+{
+    struct bench *bench = bench_create(1, 1, 101, 1);
+    ck_assert_int_eq(look(bench).headroom_percent, 100);
+    for (int i = 0; i < 41; i++)
+        (void)next(bench, "a");
+    ck_assert_int_eq(look(bench).headroom_percent, 60);
+    for (int i = 0; i < 101; i++)
+        (void)next(bench, "b");
+    ck_assert_int_eq(look(bench).headroom_percent, 0);
+    ck_assert_int_eq(next_error(bench, "b"), ERROR_EXHAUSTED);
+    ck_assert_int_eq(look(bench).headroom_percent, 0);
+    order_now(bench, STORE_RESET, "b", 91);
+    ck_assert_int_eq(look(bench).headroom_percent, 10);
+    order_now(bench, STORE_RAISE, "b", 96);
+    ck_assert_int_eq(look(bench).headroom_percent, 5);
+    order_now(bench, STORE_DROP, "b", 0);
+    ck_assert_int_eq(look(bench).headroom_percent, 60);
+    order_now(bench, STORE_DROP, "a", 0);
+    ck_assert_int_eq(look(bench).headroom_percent, 100);
+    bench_destroy(bench);
+}
+END_TEST
+
+/* As counters come and go the shards' sums stay right. */
+START_TEST(headroom_leaves_with_its_counter)
+{
+    char name[32];
+    struct bench *bench = bench_create(1, 1, 101, 1);
+    bench->settings.in_memory = 64;
+    bench_restart(bench);
+    for (int i = 0; i < 50; i++)
+        (void)next(bench, "a");
+    ck_assert_int_eq(look(bench).headroom_percent, 51);
+    for (int i = 0; i < 2000; i++)
+        (void)next(bench, numbered(name, i));
+    ck_assert_int_eq(look(bench).headroom_percent, 100);
+    for (int i = 0; i < 10; i++)
+        (void)next(bench, "a");
+    ck_assert_int_eq(look(bench).headroom_percent, 41);
+    bench_destroy(bench);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("counter_table");
@@ -191,5 +263,10 @@ int main(void)
     tcase_add_test(memory, waiting_counters_are_bounded);
     tcase_add_loop_test(memory, memory_of_a_counter, 0, 2);
     suite_add_tcase(suite, memory);
+    TCase *headroom = tcase_create("headroom");
+    tcase_add_test(headroom, headroom_of_a_counter);
+    tcase_add_test(headroom, the_least_headroom_is_told);
+    tcase_add_test(headroom, headroom_leaves_with_its_counter);
+    suite_add_tcase(suite, headroom);
     return run_suite(suite);
 }
