@@ -69,7 +69,8 @@ def surroundings(more):
 
 
 class Daemon:
-    """A daemon with its data in `folder`. Options are idmintd's; settings SECTION.KEY = VALUE."""
+    """A daemon with its data in `folder`. Options are idmintd's; settings SECTION.KEY = VALUE.
+    `http`: where it serves HTTP ("127.0.0.1:0"); "": nowhere. `self.http`: the address it took."""
 
     def __init__(
         self,
@@ -77,6 +78,7 @@ class Daemon:
         *options,
         settings=None,
         listen="127.0.0.1:0",
+        http=None,
         store=None,
         wrap=(),
         binary=IDMINTD,
@@ -86,6 +88,8 @@ class Daemon:
         self.env = env or {}
         store = store or f"sqlite:{self.folder}/idmint.db"
         self.command = [*wrap, binary, "--listen", listen, "--store", store]
+        if http is not None:
+            self.command += ["--http", http]
         for key, value in (settings or {}).items():
             self.command += ["--set", f"{key}={value}"]
         self.command += options
@@ -101,6 +105,8 @@ class Daemon:
         self.log.wait(r"idmintd \S+ ready")
         found = (re.search(r"listening on (\S+)", line) for line in self.log.lines)
         self.addresses = [match.group(1) for match in found if match]
+        found = (re.search(r"serving http://(\S+)/", line) for line in self.log.lines)
+        self.http = next((match.group(1) for match in found if match), None)
         self._meet()
         return self
 
@@ -156,6 +162,8 @@ class Daemon:
         if self.running:
             self.stop()
         self.command += ["--listen", ",".join(self.addresses)]
+        if self.http is not None:
+            self.command += ["--http", self.http]
         return self.start()
 
 
