@@ -33,7 +33,7 @@ static const struct good_row {
     {TEXT("PATCH / HTTP/1.1\r\n" HOST "\r\n"), "PATCH / keep host=a"},
     {TEXT("DELETE / HTTP/1.1\r\n" HOST "\r\n"), "DELETE / keep host=a"},
     {TEXT("OPTIONS * HTTP/1.1\r\n" HOST "\r\n"), "OPTIONS * keep host=a"},
-    {TEXT("GET / HTTP/1.2\r\n" HOST "\r\n"), "GET / keep host=a"},
+    {TEXT("GET / HTTP/1.9\r\n" HOST "\r\n"), "GET / keep host=a"},
     /* targets */
     {TEXT("GET /v1/a%20b/%00?x=1&y=?2 HTTP/1.1\r\n" HOST "\r\n"),
      "GET /v1/a%20b/%00 ?x=1&y=?2 keep host=a"},
@@ -78,7 +78,7 @@ static const struct good_row {
      "POST / keep host=a body=x"},
     {TEXT(POST HOST "Content-Length: 40\r\n\r\n" X10 X10 X10 X10),
      "POST / keep host=a body=" X10 X10 X10 X10},
-    {TEXT("GET / HTTP/1.0\r\nContent-Length: 1\r\n\r\nx"), "GET / 1.0 body=x"},
+    {TEXT("GET / HTTP/1.0\r\nContent-Length: 9\r\n\r\n123456789"), "GET / 1.0 body=123456789"},
     {TEXT(POST HOST "Expect: 100-Continue\r\nContent-Length: 1\r\n\r\nx"),
      "POST / keep expects host=a body=x"},
     {TEXT(POST HOST "Expect: 100-continue\r\n\r\n"), "POST / keep host=a"},
@@ -90,6 +90,7 @@ static const struct good_row {
      "POST / keep host=a body=x"},
     {TEXT(CHUNKED "a\r\n" X10 "\r\nA\r\n" X10 "\r\n0014\r\n" X10 X10 "\r\n000\r\n\r\n"),
      "POST / keep host=a body=" X10 X10 X10 X10},
+    {TEXT(CHUNKED "f\r\n12345" X10 "\r\n0\r\n\r\n"), "POST / keep host=a body=12345" X10},
     {TEXT(CHUNKED "4\r\n\r\n\0\n\r\n0\r\n\r\n"), "POST / keep host=a body=\r\n\\0\n"},
     {TEXT(CHUNKED "1;a=\"\x80\" ;b\r\nx\r\n0;\r\n\r\n"), "POST / keep host=a body=x"},
     /* a trailer says nothing */
@@ -143,6 +144,8 @@ static const struct bad_row {
     {TEXT("GET http:///a HTTP/1.1\r\n" HOST "\r\n"), 400},
     {TEXT("GET https://a/ HTTP/1.1\r\n" HOST "\r\n"), 400},
     {TEXT("GET http://a/ HTTP/1.0\r\n\r\n"), 400},
+    {TEXT("GET http:/// HTTP/1.0\r\n\r\n"), 400},
+    {TEXT("GET http:///a HTTP/1.0\r\n\r\n"), 400},
     /* versions */
     {TEXT("GET / HTTP/2"), 505},
     {TEXT("GET / HTTP/0"), 505},
@@ -203,6 +206,10 @@ static const struct bad_row {
     {TEXT(GET HOST "Authorization: b\r\nAuthorization:\r\n\r\n"), 400},
     {TEXT(GET HOST "Idempotency-Key:\r\nIdempotency-Key:\r\n\r\n"), 400},
     {TEXT(POST HOST "Content-Type: a\r\nContent-Type: b\r\n\r\n"), 400},
+    {TEXT(GET HOST "If-None-Match: a\r\nIf-None-Match: a\r\n\r\n"), 400},
+    {TEXT(GET HOST "Last-Event-ID: 1\r\nLast-Event-ID: 2\r\n\r\n"), 400},
+    {TEXT(GET HOST "Sec-Fetch-Site: a\r\nSec-Fetch-Site: b\r\n\r\n"), 400},
+    {TEXT(GET HOST "Expect: 100-continue\r\nExpect: 100-continue\r\n\r\n"), 400},
     /* Content-Length; where the library sees it in the head, it may tell before the head's end */
     {TEXT(POST HOST "Content-Length: 41\r\n\r\n"), 413},
     {TEXT(POST HOST "Content-Length: 18446744073709551614\r\n\r\n"), 400},
@@ -438,6 +445,38 @@ START_TEST(test_many_chunks)
 }
 END_TEST
 
+/* A chunk whose size takes all that may stand around it, but for `left` bytes. */
+static int read_long_extension(size_t left, size_t *unread)
+{
+    struct buffer input;
+    struct outcome outcome;
+    buffer_init(&input, 0);
+    buffer_append(&input, TEXT(CHUNKED "1;"));
+    for (size_t i = 0; i < HTTP_CHUNK_FRAMING_BYTES - 4 - left; i++) {
+        buffer_append(&input, "x", 1);
+    }
+    buffer_append(&input, TEXT("\r\nx\r\n"));
+    size_t len = sizeof(CHUNKED) - 1;
+    do {
+        read_request(input.data, ++len, &LIMITS, &outcome);
+    } while (outcome.result == HTTP_MORE && len < input.len);
+    *unread = input.len - len;
+    buffer_finish(&input);
+    ck_assert(outcome.result == HTTP_MORE || outcome.status == 413);
+    return outcome.result;
+}
+
+START_TEST(test_no_room_behind_a_chunk)
+{
+    size_t unread;
+    ck_assert_int_eq(read_long_extension(1, &unread), HTTP_BAD);
+    ck_assert_uint_eq(unread, 3); /* told before the chunk's data */
+    ck_assert_int_eq(read_long_extension(2, &unread), HTTP_BAD);
+    ck_assert_uint_eq(unread, 0); /* no room for a last chunk */
+    ck_assert_int_eq(read_long_extension(3, &unread), HTTP_MORE);
+}
+END_TEST
+
 /* With the head whole, the request is known but for its body; what is missing is told. */
 START_TEST(test_body_that_is_missing)
 {
@@ -534,6 +573,7 @@ int main(void)
     tcase_add_test(limits, test_head_of_the_greatest_length);
     tcase_add_test(limits, test_framing_of_the_greatest_length);
     tcase_add_test(limits, test_many_chunks);
+    tcase_add_test(limits, test_no_room_behind_a_chunk);
     tcase_add_test(limits, test_body_that_is_missing);
     tcase_add_test(limits, test_pipelined);
     tcase_add_test(limits, test_no_memory_for_the_body);
