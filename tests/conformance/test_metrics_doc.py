@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from daemon import ROOT
+from metrics import metric_rows
 from promtool import promtool
 
 RULES = f"{ROOT}/conf/idmintd.rules.yml"
@@ -17,13 +18,6 @@ DASHBOARD = f"{ROOT}/conf/grafana-dashboard.json"
 def read(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
-
-
-def metric_rows():
-    text = re.sub(r"\\\n\s*", " ", read(f"{ROOT}/daemon/metrics_rows.h"))
-    found = re.findall(r'METRIC_ROW\(\w+, "(\w+)", (\w+), \w+,\s+"([^"]*)"\)', text)
-    assert len(found) == text.count("METRIC_ROW(") - 2 > 30  # less the comment, and the use of it
-    return found
 
 
 def series():
