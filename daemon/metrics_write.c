@@ -143,7 +143,7 @@ static void put_count(struct buffer *out, enum metric_id id, const char *label, 
     put(out, "} %" PRIu64 "\n", count);
 }
 
-/* The samples of a histogram. label NULL: it has none of its own. */
+/* The samples of a histogram. label "": it has none of its own. */
 static void put_histogram(struct buffer *out, enum metric_id id, const char *label,
                           const char *value, const struct metrics_histogram *histogram,
                           const uint64_t *bounds, enum unit unit)
@@ -153,7 +153,7 @@ static void put_histogram(struct buffer *out, enum metric_id id, const char *lab
     for (size_t i = 0; i < METRICS_BUCKETS; i++) {
         count += histogram->buckets[i];
         put(out, "%s_bucket{", name);
-        if (label != NULL) {
+        if (label[0] != '\0') {
             put_label(out, label, value);
             put(out, ",");
         }
@@ -166,7 +166,7 @@ static void put_histogram(struct buffer *out, enum metric_id id, const char *lab
     }
     for (int is_count = 0; is_count < 2; is_count++) {
         put(out, "%s_%s", name, is_count ? "count" : "sum");
-        if (label != NULL) {
+        if (label[0] != '\0') {
             put(out, "{");
             put_label(out, label, value);
             put(out, "}");
@@ -241,13 +241,13 @@ static void put_store_ops(const struct view *view, struct buffer *out)
 
 static void put_commit_time(const struct view *view, struct buffer *out)
 {
-    put_histogram(out, METRIC_COMMIT_TIME, NULL, NULL, &view->store.commit_us, metrics_us_bounds,
+    put_histogram(out, METRIC_COMMIT_TIME, "", "", &view->store.commit_us, metrics_us_bounds,
                   UNIT_US);
 }
 
 static void put_commit_ops(const struct view *view, struct buffer *out)
 {
-    put_histogram(out, METRIC_COMMIT_OPS, NULL, NULL, &view->store.commit_ops, metrics_ops_bounds,
+    put_histogram(out, METRIC_COMMIT_OPS, "", "", &view->store.commit_ops, metrics_ops_bounds,
                   UNIT_ONE);
 }
 
