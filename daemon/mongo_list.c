@@ -184,19 +184,19 @@ static int read_options(struct mongo_work *work, const struct page *page, size_t
     bson_t *command =
         BCON_NEW("find", MONGO_STATE_COLLECTION, "sort", "{", "_id", BCON_INT32(1), "}",
                  "singleBatch", BCON_BOOL(true), "batchSize", BCON_INT32(LIMIT_LIST_PAGE));
-    bson_t filter, id, in;
-    bson_append_document_begin(command, "filter", -1, &filter);
-    bson_append_document_begin(&filter, "_id", -1, &id);
-    bson_append_array_begin(&id, "$in", -1, &in);
+    bson_t filter, id, in = BSON_INITIALIZER;
     for (size_t i = 0; i < count; i++) {
         char key[24], value[sizeof("counter/") + LIMIT_NAME_BYTES];
         snprintf(key, sizeof(key), "%zu", i);
         snprintf(value, sizeof(value), "counter/%s", page->rows[i].name);
         BSON_APPEND_UTF8(&in, key, value);
     }
-    bson_append_array_end(&id, &in);
+    bson_append_document_begin(command, "filter", -1, &filter);
+    bson_append_document_begin(&filter, "_id", -1, &id);
+    BSON_APPEND_ARRAY(&id, "$in", &in);
     bson_append_document_end(&filter, &id);
     bson_append_document_end(command, &filter);
+    bson_destroy(&in);
     return mongo_read(work->call, work->state->config->mongo.state_database, command, reply,
                       &work->fault);
 }

@@ -230,14 +230,14 @@ void mongo_place_filter(const struct mongo_place *place, const char *name, size_
 
 void mongo_place_guard(const struct mongo_place *place, int64_t most, bson_t *filter)
 {
-    bson_t conditions, types;
-    bson_append_document_begin(filter, place->field, -1, &conditions);
-    bson_append_array_begin(&conditions, "$type", -1, &types);
+    bson_t conditions, types = BSON_INITIALIZER;
     BSON_APPEND_UTF8(&types, "0", "int");
     BSON_APPEND_UTF8(&types, "1", "long");
-    bson_append_array_end(&conditions, &types);
+    bson_append_document_begin(filter, place->field, -1, &conditions);
+    BSON_APPEND_ARRAY(&conditions, "$type", &types);
     BSON_APPEND_INT64(&conditions, "$lte", most);
     bson_append_document_end(filter, &conditions);
+    bson_destroy(&types);
 }
 
 /* Operators find documents, they do not make any. */
