@@ -81,11 +81,20 @@ static bool prepare(struct leader *leader, struct clock_now now)
     return true;
 }
 
+/* With the lock held: another one's record is known. Where it is this daemon's, though it does not
+ * lead, whoever leads is not known. */
+static bool knows_another(const struct leader *leader)
+{
+    const struct store_lease *seen = &leader->lease.seen;
+    return leader->lease.seen_ms >= 0 && !seen->given && seen->address[0] != '\0' &&
+           strcmp(seen->owner, leader->settings.lease.owner) != 0;
+}
+
 /* With the lock held: has something changed that the operator should know? */
 static bool find_event(struct leader *leader, struct clock_now now, enum leader_event *event)
 {
     bool leads = leader_leads(leader, now.boot_ms);
-    bool follows = !leads && leader->lease.seen.address[0] != '\0' && leader->lease.seen_ms >= 0;
+    bool follows = !leads && knows_another(leader);
     if (leads == leader->led && (leads || follows == leader->followed))
         return false;
     *event = leads ? LEADER_TOOK : leader->led ? LEADER_LOST : LEADER_FOLLOWS;
@@ -129,9 +138,7 @@ void leader_look(struct leader *leader, int64_t boot_ms, struct leader_state *st
         return;
     pthread_mutex_lock(&leader->lock);
     state->epoch = leader->lease.seen.epoch;
-    /* A record that is this daemon's though it does not lead: whoever leads is not known. */
-    bool mine = strcmp(leader->lease.seen.owner, leader->settings.lease.owner) == 0;
-    if (leader->lease.seen_ms >= 0 && !leader->lease.seen.given && (state->leads || !mine))
+    if (knows_another(leader) || (state->leads && leader->lease.seen_ms >= 0))
         memcpy(state->address, leader->lease.seen.address, sizeof state->address);
     pthread_mutex_unlock(&leader->lock);
     if (state->leads)

@@ -29,6 +29,7 @@ static struct store_lease record; /* as the store has it */
 static struct oid_issuer oid;
 static struct leader leader;
 static bool ended; /* what is known of the owner before */
+static int told[LEADER_FOLLOWS + 1];
 
 static struct clock_now get_now(void)
 {
@@ -40,6 +41,11 @@ static bool owner_ended(const char *owner)
     return ended && strcmp(owner, "other") == 0;
 }
 
+static void count_event(void *context, enum leader_event event, const char *address)
+{
+    told[event]++;
+}
+
 static void start(void)
 {
     static const uint8_t random[OBJECTID_RANDOM_BYTES + 3] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -48,11 +54,13 @@ static void start(void)
     struct leader_settings settings = {
         .lease = {.length_ms = LENGTH_MS, .margin_ms = MARGIN_MS, .owner = "me"},
         .now = get_now,
-        .owner_ended = owner_ended};
+        .owner_ended = owner_ended,
+        .event = count_event};
     now = (struct clock_now){.real_ms = REAL_S * 1000, .boot_ms = 500000};
     worker.asked = NULL;
     record = (struct store_lease){.high_water_s = -1};
     ended = false;
+    memset(told, 0, sizeof told);
     oid_init(&oid, &oid_settings, random, now, -1);
     leader_init(&leader, &settings, true, &oid, &worker);
     leader_advertise(&leader, "127.0.0.1:1");
@@ -214,6 +222,31 @@ START_TEST(leads_again)
 }
 END_TEST
 
+/* It has lost the lease, but in the store the record is still its own. */
+START_TEST(follows_nobody_but_another)
+{
+    struct leader_state state;
+    lead();
+    pass(LENGTH_MS);
+    ck_assert_int_eq(ask(), STORE_LEASE_RENEW);
+    answer_unknown(false);
+    ck_assert_int_eq(ask(), STORE_LEASE_READ);
+    answer();
+    leader_tick(&leader, now);
+    leader_look(&leader, now.boot_ms, &state);
+    ck_assert_str_eq(state.address, "");
+    ck_assert_int_eq(told[LEADER_LOST], 1);
+    ck_assert_int_eq(told[LEADER_FOLLOWS], 0);
+    other_leads(record.high_water_s + 1000);
+    memcpy(record.address, "127.0.0.1:2", sizeof "127.0.0.1:2");
+    answer();
+    leader_tick(&leader, now);
+    leader_look(&leader, now.boot_ms, &state);
+    ck_assert_str_eq(state.address, "127.0.0.1:2");
+    ck_assert_int_eq(told[LEADER_FOLLOWS], 1);
+}
+END_TEST
+
 /* Counted from before the renewal was sent, however late its answer comes, less the margin. */
 START_TEST(lease_ends_in_time)
 {
@@ -269,6 +302,7 @@ int main(void)
     tcase_add_loop_test(tcase, renewal_of_unknown_outcome_opens_nothing, 0, 2);
     tcase_add_loop_test(tcase, successor_goes_on_past_what_was_saved, 0, 3);
     tcase_add_test(tcase, leads_again);
+    tcase_add_test(tcase, follows_nobody_but_another);
     tcase_add_test(tcase, lease_ends_in_time);
     tcase_add_test(tcase, clean_stop_gives_it_back);
     tcase_add_loop_test(tcase, clean_stop_of_one_that_was_succeeded, 0, 2);
