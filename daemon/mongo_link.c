@@ -101,7 +101,9 @@ int mongo_judge(bool ok, const bson_t *reply, const bson_error_t *error, struct 
 static void set_bounds(struct mongo_bounds *bounds, int64_t commit_ms)
 {
     bounds->commit_ms = commit_ms;
-    bounds->select_ms = commit_ms / 5 + 1;
+    /* Long enough for a server that was lost to be found again: where nothing was lost it takes no
+     * time, and where it took long there is no command. */
+    bounds->select_ms = commit_ms * 2 / 5 + 1;
     bounds->connect_ms = commit_ms / 5 + 1;
     bounds->command_ms = commit_ms * 3 / 5 + 1;
     /* Before the connection gives up: the server's own word is worth more. */

@@ -15,6 +15,7 @@ gaps() holds for counters that reserve nothing ahead and have STEP 1: all values
 accounted for; none may be missing but those of operations whose outcome is unknown.
 """
 
+import itertools
 import time
 from bisect import bisect_left
 from collections import defaultdict
@@ -77,9 +78,10 @@ class History:
     def __init__(self, reserving=()):
         self.reserving = set(reserving)
         self.logs = []
+        self.numbers = itertools.count()
 
     def connection(self):
-        log = ConnectionLog(len(self.logs))
+        log = ConnectionLog(next(self.numbers))
         self.logs.append(log)
         return log
 
@@ -173,6 +175,19 @@ class History:
         if 0 <= missing <= doubt:
             return []
         return [f"{key}: {missing} values missing, {doubt} of unknown outcome"]
+
+
+class Share(History):
+    """A part of a history: of what is noted here, the whole has a note too."""
+
+    def __init__(self, whole):
+        super().__init__()
+        self.whole = whole
+
+    def connection(self):
+        log = self.whole.connection()
+        self.logs.append(log)
+        return log
 
 
 def _is_whole(take):

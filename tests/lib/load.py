@@ -181,7 +181,7 @@ class Connection:
         if reply.word == "UNCERTAIN":
             history.unknown(operation)
         else:
-            assert reply.word in ("TRYAGAIN", "EXHAUSTED"), reply
+            assert reply.word in ("TRYAGAIN", "EXHAUSTED", "NOTLEADER"), reply
             history.not_done(operation)
 
 

@@ -1,15 +1,12 @@
 """What becomes of a request when MongoDB, or the way to it, fails: done, not done, or unknown, as
 section "Outcome" of the contract tells; never a value twice. By the server's own fail points."""
 
-import threading
 import time
 
-import pymongo
 import pytest
 
 from conftest import is_error, until_served
-from history import History
-from load import Load, next_one
+from mongo_load import REQUEST_MS, Shared, wait_for
 from resp import Client, Error
 
 TAKES = ["findAndModify"]
@@ -135,53 +132,15 @@ def client_address(shop):
     return f"{host}:{port}"
 
 
-def home_made(shop, stop, taken):
-    """An application with the usual recipe, at the same time."""
-    counters = shop.counters.with_options(
-        write_concern=pymongo.WriteConcern("majority", j=True, wtimeout=2000)
-    )
-    while not stop.is_set():
-        try:
-            after = counters.find_one_and_update(
-                {"_id": "orders"}, {"$inc": {"seq": 1}}, upsert=True, return_document=True
-            )
-            taken.append(after["seq"])
-        except pymongo.errors.PyMongoError:
-            pass
-
-
 def under_load(shop, faults):
-    """Two daemons and two home-made writers at once; faults() meanwhile; then all that was told is
-    held against the promises, and all goes on."""
-    daemons = [shop.start({"limits.request": "1500ms"}) for _ in range(2)]
-    story, stop, taken = History(), threading.Event(), []
-    writers = [threading.Thread(target=home_made, args=(shop, stop, taken)) for _ in range(2)]
-    loads = [
-        Load(daemon.address, story, [next_one("orders")], threads=1, depth=4, seed=i)
-        for i, daemon in enumerate(daemons)
-    ]
-    with loads[0], loads[1]:
-        for writer in writers:
-            writer.start()
-        faults(lambda: story.count("done"))
-        stop.set()
-        for writer in writers:
-            writer.join()
+    """Two daemons and two home-made writers at once; faults() meanwhile; then all goes on."""
+    daemons = [shop.start({"limits.request": f"{REQUEST_MS}ms"}) for _ in range(2)]
+    with Shared(shop, daemons) as load:
+        faults(lambda: load.count("done"))
     for daemon in daemons:
         with Client(daemon.address) as client:
             until_served(client, "NEXT", "orders")
-    assert story.check() == []
-    issued = [op.first for op in story.by_key()["orders"] if op.outcome == "done" and op.count]
-    assert issued and taken
-    assert len(set(issued) | set(taken)) == len(issued) + len(taken)
-    return story
-
-
-def wait_for(progress, more, deadline_s=60):
-    end, begun = time.monotonic() + deadline_s, progress()
-    while progress() < begun + more:
-        assert time.monotonic() < end, "nothing is served any more"
-        time.sleep(0.02)
+    return load
 
 
 def test_fail_points_under_load(shop):
@@ -199,8 +158,8 @@ def test_fail_points_under_load(shop):
         shop.servers.primary().failpoint_off()
         wait_for(progress, 100)
 
-    story = under_load(shop, faults)
-    assert story.count("unknown") and story.count("not_done")
+    load = under_load(shop, faults)
+    assert load.count("unknown") and load.count("not_done")
 
 
 def test_step_down_under_load(shop3):
