@@ -158,9 +158,10 @@ static bool path_fits(const char *pattern, struct http_text path, struct http_te
         }
         if (at == end || (*pattern == '/' && *at != '/'))
             return false;
-        char c;
-        size_t len = *at == '%' ? 3 : 1;
-        (void)http_decode((struct http_text){at, len}, &c, 1);
+        char c = *at;
+        size_t len = c == '%' ? 3 : 1;
+        if (c == '%')
+            (void)http_decode((struct http_text){at, len}, &c, 1);
         if (c != *pattern++)
             return false;
         at += len;

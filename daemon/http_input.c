@@ -36,9 +36,9 @@ size_t http_decode(struct http_text text, char *out, size_t most)
     for (size_t i = 0; i < text.len; len++) {
         if (len == most)
             return most + 1;
-        bool escape = text.data[i] == '%';
-        out[len] = escape ? (char)(hex_digit(text.data[i + 1]) << 4 | hex_digit(text.data[i + 2]))
-                          : text.data[i];
+        const char *at = text.data + i;
+        bool escape = *at == '%';
+        out[len] = escape ? (char)(hex_digit(at[1]) * 16 + hex_digit(at[2])) : *at;
         i += escape ? 3 : 1;
     }
     return len;

@@ -34,7 +34,8 @@ static void add_text(struct http_plan *plan, const char *text, size_t len)
 static void add_integer(struct http_plan *plan, int64_t value)
 {
     char digits[20];
-    add_text(plan, digits, resp_format_integer(digits, value));
+    size_t len = resp_format_integer(digits, value);
+    add_text(plan, digits, len);
 }
 
 /* The name that stands in the path or was put in the plan. */

@@ -90,14 +90,16 @@ void json_put_text(struct json *json, const char *text)
 void json_put_integer(struct json *json, int64_t value)
 {
     char digits[20];
+    size_t len = resp_format_integer(digits, value);
     separate(json);
-    buffer_append(json->out, digits, resp_format_integer(digits, value));
+    buffer_append(json->out, digits, len);
 }
 
 void json_put_integer_text(struct json *json, int64_t value)
 {
     char digits[20];
-    json_put_string(json, digits, resp_format_integer(digits, value));
+    size_t len = resp_format_integer(digits, value);
+    json_put_string(json, digits, len);
 }
 
 void json_put_null(struct json *json)
