@@ -229,6 +229,29 @@ START_TEST(the_least_headroom_is_told)
 }
 END_TEST
 
+/* A take waits, so the dropped counter stays in memory. */
+START_TEST(headroom_of_a_dropped_counter_is_not_known)
+{
+    struct bench *bench = bench_create(1, 1, 101, 1);
+    struct wanted_order drop;
+    struct batch batch;
+    struct wish wish;
+    for (int i = 0; i < 100; i++)
+        (void)next(bench, "a");
+    ck_assert_int_eq(look(bench).headroom_percent, 1);
+    order(bench, &drop, STORE_DROP, "a", 0);
+    pick(bench, &batch);
+    commit(bench, &batch);
+    ask(bench, &wish, "a", 1);
+    finish(&batch);
+    ck_assert_uint_eq(look(bench).in_memory, 1);
+    ck_assert_int_eq(look(bench).headroom_percent, 100);
+    run(bench);
+    ck_got(&wish, 1);
+    bench_destroy(bench);
+}
+END_TEST
+
 /* As counters come and go the shards' sums stay right. */
 START_TEST(headroom_leaves_with_its_counter)
 {
@@ -266,6 +289,7 @@ int main(void)
     TCase *headroom = tcase_create("headroom");
     tcase_add_test(headroom, headroom_of_a_counter);
     tcase_add_test(headroom, the_least_headroom_is_told);
+    tcase_add_test(headroom, headroom_of_a_dropped_counter_is_not_known);
     tcase_add_test(headroom, headroom_leaves_with_its_counter);
     suite_add_tcase(suite, headroom);
     return run_suite(suite);

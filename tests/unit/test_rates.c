@@ -194,6 +194,7 @@ START_TEST(a_reader_gets_what_it_missed)
         uint64_t first; /* of those it got */
     } rows[] = {
         {0, 5, 5, 196},
+        {194, 5, 5, 196},
         {0, 1000, 120, 81},
         {198, 120, 2, 199},
         {200, 120, 0, 0},
@@ -217,6 +218,18 @@ START_TEST(a_reader_gets_what_it_missed)
             ck_assert(strncmp(text, head, strlen(head)) == 0);
         free(text);
     }
+}
+END_TEST
+
+START_TEST(a_reader_from_before_this_start_gets_all)
+{
+    uint64_t last = 1000;
+    sample_after(0);
+    sample_times(3);
+    char *text = events(&last, RATES_KEPT);
+    ck_assert_uint_eq(event_count(text), 3);
+    ck_assert_uint_eq(last, 3);
+    free(text);
 }
 END_TEST
 
@@ -250,6 +263,7 @@ int main(void)
     tcase_add_test(tcase, an_outage_is_told);
     tcase_add_test(tcase, two_calls_at_one_time_are_one);
     tcase_add_test(tcase, a_reader_gets_what_it_missed);
+    tcase_add_test(tcase, a_reader_from_before_this_start_gets_all);
     tcase_add_test(tcase, the_greatest_numbers_fit);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
