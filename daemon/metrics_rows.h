@@ -54,9 +54,9 @@
                "How often the lease was taken, by any daemon")                                     \
     METRIC_ROW(COUNTERS, "idmint_counters_in_memory", gauge, ONE, "Counters held in memory")       \
     METRIC_ROW(COUNTERS_BYTES, "idmint_counters_bytes", gauge, ONE, "Memory that they take")       \
-    METRIC_ROW(COUNTER_REPLIES, "idmint_counter_replies_total", counter, LABELS,                   \
+    METRIC_ROW(COUNTER_REPLIES, "idmint_counters_replies_total", counter, LABELS,                  \
                "Replies with counter values: from a reserved block, or by a commit")               \
-    METRIC_ROW(COUNTER_FLUSHES, "idmint_counter_flushes_total", counter, ONE,                      \
+    METRIC_ROW(COUNTER_FLUSHES, "idmint_counters_flushes_total", counter, ONE,                     \
                "Takes and reads of counters asked of the store")                                   \
     METRIC_ROW(HEADROOM, "idmint_counters_headroom_ratio", gauge, PERCENT,                         \
                "The smallest share left below MAX, of the counters held in memory")                \

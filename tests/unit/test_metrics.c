@@ -208,9 +208,9 @@ START_TEST(the_store_and_its_outcomes)
     ck_assert_int_eq(desk_next(desk, "n"), ERROR_NONE);
     text = write_all();
     ck_sample(text, "idmint_store_up", "1");
-    ck_sample(text, "idmint_counter_replies_total{source=\"store\"}", "4");
-    ck_sample(text, "idmint_counter_replies_total{source=\"block\"}", "0");
-    ck_sample(text, "idmint_counter_flushes_total", "7");
+    ck_sample(text, "idmint_counters_replies_total{source=\"store\"}", "4");
+    ck_sample(text, "idmint_counters_replies_total{source=\"block\"}", "0");
+    ck_sample(text, "idmint_counters_flushes_total", "7");
     ck_sample(text, "idmint_counters_in_memory", "1");
     ck_sample(text, "idmint_counters_headroom_ratio", "0.99");
 }
