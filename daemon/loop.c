@@ -257,20 +257,31 @@ static void tick_cb(evutil_socket_t fd, short what, void *context)
 void loop_bury_soon(struct loop *loop, struct conn *conn)
 {
     static const struct timeval next_turn = {0};
-    if (loop->dead == NULL)
+    if (loop->dead == NULL && loop->doomed == NULL)
         event_add(&loop->bury_event, &next_turn);
     conn->next = loop->dead;
     loop->dead = conn;
 }
 
-static void bury_cb(evutil_socket_t fd, short what, void *context)
+static void bury(struct loop *loop)
 {
-    struct loop *loop = context;
-    while (loop->dead != NULL) {
-        struct conn *conn = loop->dead;
-        loop->dead = conn->next;
+    while (loop->doomed != NULL) {
+        struct conn *conn = loop->doomed;
+        loop->doomed = conn->next;
         conn_bury(conn);
     }
+    loop->doomed = loop->dead;
+    loop->dead = NULL;
+}
+
+/* What died in this very turn, before this was called, has its turn of waiting still before it. */
+static void bury_cb(evutil_socket_t fd, short what, void *context)
+{
+    static const struct timeval next_turn = {0};
+    struct loop *loop = context;
+    bury(loop);
+    if (loop->doomed != NULL)
+        event_add(&loop->bury_event, &next_turn);
 }
 
 static void sweep_cb(evutil_socket_t fd, short what, void *context)
@@ -290,7 +301,8 @@ static void *run(void *context)
     struct loop *loop = context;
     event_base_dispatch(loop->base);
     submit_cb(-1, 0, loop);
-    bury_cb(-1, 0, loop);
+    bury(loop);
+    bury(loop);
     /* Requests that were given up while their commits were under way come in until the store worker
      * has ended; they are freed in loop_join. */
     return NULL;

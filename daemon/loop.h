@@ -55,7 +55,8 @@ struct loop {
     size_t sent;                           /* in this turn */
     struct conn *conns;                    /* all of them */
     struct conn *waiting;                  /* those with requests in their line */
-    struct conn *dead;                     /* by `next`: whose sockets are to be closed */
+    struct conn *dead, *doomed;            /* by `next`: to be closed in the turn after the next,
+                                              and in the next */
     struct request *parked, **parked_tail; /* requests that wait for time to pass */
 
     /* Written by the loop thread, read by others. */
