@@ -203,6 +203,8 @@ static bool is_current(const struct counter_flush *flush)
 static bool went_back(const struct counter_flush *flush, int64_t before)
 {
     const struct store_counter *stored = &flush->op.counter;
+    if (before < flush->op.floor)
+        return true;
     if (!flush->loaded || stored->generation > flush->generation)
         return false;
     return stored->generation < flush->generation || before < flush->floor;
@@ -288,6 +290,15 @@ static int64_t add_capped(int64_t a, int64_t b)
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
+
+/* What a crash can not make unissued: blocks may be handed back. */
+static int64_t issued_of(const struct counter *counter)
+{
+    if (!counter->loaded)
+        return INT64_MIN;
+    return counter->blocks != NULL ? counter->blocks->next - counter->step : counter->floor;
+}
+
 /* Decide what the op asks for. false: nothing, the flush has served its purpose. */
 static bool prepare(struct counter_flush *flush, struct due *due)
 {
@@ -315,6 +326,10 @@ static bool prepare(struct counter_flush *flush, struct due *due)
     op->created = false;
     op->text[0] = '\0';
     counters_how_created(counters, counter->name, counter->name_len, &op->counter);
+    op->reserves = counter->cache > 1;
+    op->issued = issued_of(counter);
+    op->issued_generation = counter->generation;
+    op->floor = INT64_MIN;
     flush->floor = counter->floor;
     flush->generation = counter->generation;
     flush->orders = counter->orders;

@@ -26,6 +26,21 @@ void mongo_work_give_up(struct mongo_work *work)
     mongo_work_fail(work);
 }
 
+void mongo_work_issued(struct mongo_work *work, int64_t value)
+{
+    mongo_state_issued(work->state, work->op->name, work->op->name_len, work->options.generation,
+                       value);
+}
+
+void mongo_work_taken(struct mongo_work *work, int64_t value)
+{
+    const struct store_op *op = work->op;
+    if (!op->reserves)
+        mongo_work_issued(work, value);
+    else if (op->issued > INT64_MIN && op->issued_generation == work->options.generation)
+        mongo_work_issued(work, op->issued);
+}
+
 /* --- Looking --- */
 
 static void read_first(const bson_t *reply, const struct mongo_place *place,
@@ -193,7 +208,11 @@ enum mongo_step mongo_create(struct mongo_work *work, const struct mongo_value *
         found->kind == MONGO_NO_FIELD ? fill_in(work, number) : insert(work, number);
     op->created = step == MONGO_STEP_DONE;
     op->counter.generation = work->options.generation;
-    if (step == MONGO_STEP_DONE)
-        mongo_state_saw(work->state, op->name, op->name_len, &op->counter);
+    if (op->verb == STORE_TAKE)
+        op->floor = work->options.value;
+    if (step == MONGO_STEP_DONE && op->verb == STORE_TAKE)
+        mongo_work_taken(work, op->counter.value);
+    else if (step == MONGO_STEP_DONE && op->verb == STORE_RAISE)
+        mongo_work_issued(work, op->counter.value);
     return step;
 }

@@ -27,6 +27,11 @@ void mongo_work_wrong_type(struct mongo_work *work, const struct mongo_value *va
 /* It changed too often under us. */
 void mongo_work_give_up(struct mongo_work *work);
 
+/* The value was issued: in the generation that the options tell. */
+void mongo_work_issued(struct mongo_work *work, int64_t value);
+/* The op, a take, ended with this value: which of its values are issued, or known to be? */
+void mongo_work_taken(struct mongo_work *work, int64_t value);
+
 /* What stands there now; majority: only what can not be rolled back. */
 int mongo_look(struct mongo_work *work, bool majority, struct mongo_value *value)
     __attribute__((warn_unused_result));

@@ -24,7 +24,6 @@ static void finish(struct mongo_work *work, int64_t number)
     op->counter.value = mongo_value_of(work->place, work->options.step, number);
     op->result = STORE_DONE;
     op->text[0] = '\0';
-    mongo_state_saw(work->state, op->name, op->name_len, &op->counter);
 }
 
 static enum mongo_step order_read(struct mongo_work *work, const struct mongo_value *value)
@@ -47,6 +46,15 @@ static enum mongo_step bump(struct mongo_work *work, int64_t expected,
     /* A generation more harms nobody, and the counter itself was not touched. */
     work->fault.result = STORE_NOT_DONE;
     return MONGO_STEP_FAILED;
+}
+
+/* After a value that goes back: what others have issued since the first generation may be greater.
+ */
+static enum mongo_step bump_again(struct mongo_work *work)
+{
+    enum mongo_step step = bump(work, MONGO_STATE_ANY, MONGO_STATE_KEEP);
+    work->fault.result = STORE_UNKNOWN;
+    return step;
 }
 
 /* The options are stated before the document is there: until then they wait for its first use, and
@@ -90,7 +98,10 @@ static enum mongo_step set_number(struct mongo_work *work, const struct mongo_va
         return MONGO_STEP_FAILED;
     if (after.kind == MONGO_NO_DOCUMENT)
         return MONGO_STEP_AGAIN;
+    if (work->op->verb == STORE_RESET && bump_again(work) != MONGO_STEP_DONE)
+        return MONGO_STEP_FAILED;
     finish(work, after.number);
+    mongo_work_issued(work, work->op->counter.value);
     return MONGO_STEP_DONE;
 }
 
@@ -134,6 +145,8 @@ static enum mongo_step order_drop(struct mongo_work *work, const struct mongo_va
         return MONGO_STEP_FAILED;
     if (gone.kind == MONGO_NO_DOCUMENT)
         return MONGO_STEP_AGAIN;
+    if (bump_again(work) != MONGO_STEP_DONE)
+        return MONGO_STEP_FAILED;
     finish(work, gone.number);
     return MONGO_STEP_DONE;
 }
@@ -162,6 +175,8 @@ static enum mongo_step order_give_back(struct mongo_work *work, const struct mon
         return MONGO_STEP_FAILED;
     if (after.kind == MONGO_NO_DOCUMENT)
         op->result = STORE_CHANGED;
+    else
+        mongo_work_issued(work, op->value);
     return MONGO_STEP_DONE;
 }
 

@@ -5,11 +5,8 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "limit.h"
-
 /* Of a counter that no command has changed; documents hold how often one has since. */
 #define FIRST_GENERATION 1
-#define ID_BYTES (sizeof("counter/") + LIMIT_NAME_BYTES)
 
 static int64_t now_ms(void)
 {
@@ -110,20 +107,22 @@ void mongo_state_parse(const struct mongo_state *state, const bson_t *document, 
     options->generation = FIRST_GENERATION + changes;
 }
 
-static void make_id(char id[ID_BYTES], const char *name, size_t name_len)
+void mongo_state_counter_id(char id[MONGO_STATE_ID_BYTES], const char *name, size_t name_len)
 {
-    snprintf(id, ID_BYTES, "counter/%.*s", (int)name_len, name);
+    snprintf(id, MONGO_STATE_ID_BYTES, "counter/%.*s", (int)name_len, name);
 }
 
-/* What was read or written just now; the greatest value seen stays, within a generation. */
+/* What was read or written just now, with the floor that was read; the greater one known before
+ * stays, within a generation. */
 static void remember(struct mongo_state *state, const char *name, size_t name_len, int64_t read_ms,
                      struct store_counter *options)
 {
     bool hit;
     pthread_mutex_lock(&state->lock);
     struct row *row = row_cache_look(&state->cache, name, name_len, &hit);
-    options->value =
-        hit && row->counter.generation == options->generation ? row->counter.value : INT64_MIN;
+    if (hit && row->counter.generation == options->generation &&
+        row->counter.value > options->value)
+        options->value = row->counter.value;
     /* A slower thread may have read before a newer generation was made. */
     if (!hit || row->counter.generation <= options->generation || row->id < read_ms)
         (void)row_cache_put(&state->cache, name, name_len, read_ms, options);
@@ -134,7 +133,7 @@ int mongo_state_get(struct mongo_state *state, struct mongo_call *call, const ch
                     size_t name_len, bool fresh, struct store_counter *options, bool *known,
                     struct mongo_fault *fault)
 {
-    char id[ID_BYTES];
+    char id[MONGO_STATE_ID_BYTES];
     bson_t reply, document;
     int64_t read_ms = now_ms();
     pthread_mutex_lock(&state->lock);
@@ -146,16 +145,20 @@ int mongo_state_get(struct mongo_state *state, struct mongo_call *call, const ch
     if (good)
         return 0;
 
-    make_id(id, name, name_len);
+    mongo_state_counter_id(id, name, name_len);
     if (mongo_read(call, state->config->mongo.state_database,
                    BCON_NEW("find", MONGO_STATE_COLLECTION, "filter", "{", "_id", BCON_UTF8(id),
                             "}", "limit", BCON_INT32(1), "singleBatch", BCON_BOOL(true)),
                    &reply, fault) < 0)
         return -1;
-    if (mongo_find_document(&reply, "cursor.firstBatch.0", &document))
+    bool found = mongo_find_document(&reply, "cursor.firstBatch.0", &document);
+    if (found)
         mongo_state_parse(state, &document, name, name_len, options);
     else
         configured(state, name, name_len, options);
+    options->value = INT64_MIN;
+    if (found)
+        parse_number(&document, "floor", &options->value);
     bson_destroy(&reply);
     remember(state, name, name_len, read_ms, options);
     return 0;
@@ -171,14 +174,16 @@ static void append_change(bson_t *update, enum mongo_state_change change,
                   {"step", options->step},
                   {"max", options->max},
                   {"cache", options->cache}};
-    bson_t inner;
-    if (change == MONGO_STATE_KEEP)
-        return;
-    bson_append_document_begin(update, change == MONGO_STATE_FORGET ? "$unset" : "$set", -1,
-                               &inner);
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        BSON_APPEND_INT64(&inner, fields[i].key, fields[i].number);
-    bson_append_document_end(update, &inner);
+    bson_t set = BSON_INITIALIZER, unset = BSON_INITIALIZER;
+    BSON_APPEND_INT64(&unset, "floor", 0); /* it was the old generation's */
+    for (size_t i = 0; change != MONGO_STATE_KEEP && i < sizeof(fields) / sizeof(fields[0]); i++)
+        BSON_APPEND_INT64(change == MONGO_STATE_FORGET ? &unset : &set, fields[i].key,
+                          fields[i].number);
+    BSON_APPEND_DOCUMENT(update, "$unset", &unset);
+    if (!bson_empty(&set))
+        BSON_APPEND_DOCUMENT(update, "$set", &set);
+    bson_destroy(&set);
+    bson_destroy(&unset);
 }
 
 static int change_state(struct mongo_state *state, struct mongo_call *call, const char *id,
@@ -214,13 +219,13 @@ int mongo_state_bump(struct mongo_state *state, struct mongo_call *call, const c
                      size_t name_len, int64_t expected, enum mongo_state_change change,
                      struct store_counter *options, struct mongo_fault *fault)
 {
-    char id[ID_BYTES];
+    char id[MONGO_STATE_ID_BYTES];
     struct store_counter stored;
     bson_t reply, update;
     bson_iter_t at;
     int64_t read_ms = now_ms();
     int result;
-    make_id(id, name, name_len);
+    mongo_state_counter_id(id, name, name_len);
     configured(state, name, name_len, &stored);
     if (change == MONGO_STATE_RESTORE && stored.start == options->start &&
         stored.step == options->step && stored.max == options->max &&
@@ -241,18 +246,19 @@ int mongo_state_bump(struct mongo_state *state, struct mongo_call *call, const c
     if (change != MONGO_STATE_FORGET)
         stored = *options;
     stored.generation = options->generation;
+    stored.value = options->value = INT64_MIN;
     remember(state, name, name_len, read_ms, &stored);
     return 0;
 }
 
-void mongo_state_saw(struct mongo_state *state, const char *name, size_t name_len,
-                     const struct store_counter *counter)
+void mongo_state_issued(struct mongo_state *state, const char *name, size_t name_len,
+                        int64_t generation, int64_t value)
 {
     bool hit;
     pthread_mutex_lock(&state->lock);
     struct row *row = row_cache_look(&state->cache, name, name_len, &hit);
-    if (hit && row->counter.generation == counter->generation &&
-        row->counter.value < counter->value)
-        row->counter.value = counter->value;
+    if (hit && row->counter.generation == generation && row->counter.value < value)
+        row->counter.value = value;
     pthread_mutex_unlock(&state->lock);
+    mongo_floors_note(&state->floors, name, name_len, generation - FIRST_GENERATION, value);
 }

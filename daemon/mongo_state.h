@@ -1,7 +1,8 @@
 /* What idmint keeps for itself in MongoDB, apart from the users' documents: one collection with
  *   {_id: "store", id, birth}                                   made with the first start
- *   {_id: "counter/NAME", generation, start, step, max, cache}  options where CREATE stated them;
- *                                 after DROP the generation stays, so that none is used twice
+ *   {_id: "counter/NAME", generation, start, step, max, cache, floor}  options where CREATE stated
+ *                                 them; after DROP the generation stays, so that none is used
+ *                                 twice; the floor of this generation, saved lazily (mongo_floor.h)
  *   {_id: "issuer/NAME", high_water, owner}                     see mongo_issuer.h
  *
  * The options of counters in use are kept in memory for a while ([counters] block), so that a
@@ -13,15 +14,19 @@
 
 #include <pthread.h>
 
+#include "limit.h"
+#include "mongo_floor.h"
 #include "mongo_link.h"
 #include "row_cache.h"
 
 #define MONGO_STATE_COLLECTION "idmint_state"
+#define MONGO_STATE_ID_BYTES (sizeof("counter/") + LIMIT_NAME_BYTES)
 
 struct mongo_state {
     const struct config *config;
     pthread_mutex_t lock;
-    struct row_cache cache; /* counter.value: the greatest seen; id: when it was read, in ms */
+    struct row_cache cache; /* counter.value: the floor; id: when it was read, in ms */
+    struct mongo_floors floors;
 };
 
 int mongo_state_init(struct mongo_state *state, const struct config *config)
@@ -34,8 +39,8 @@ int mongo_state_identify(struct mongo_state *state, struct mongo_call *call,
     __attribute__((warn_unused_result));
 
 /* How the counter works: what CREATE stated, else what the configuration says; `value` is the
- * greatest number known, INT64_MIN where none is. fresh: as it stands in the store now. known: it
- * had been read before. */
+ * greatest value known to be issued in this generation, INT64_MIN where none is. fresh: as it
+ * stands in the store now. known: it had been read before. */
 int mongo_state_get(struct mongo_state *state, struct mongo_call *call, const char *name,
                     size_t name_len, bool fresh, struct store_counter *options, bool *known,
                     struct mongo_fault *fault) __attribute__((warn_unused_result));
@@ -57,9 +62,12 @@ int mongo_state_bump(struct mongo_state *state, struct mongo_call *call, const c
                      struct store_counter *options, struct mongo_fault *fault)
     __attribute__((warn_unused_result));
 
-/* The counter was seen like this; its value is a floor from now on. */
-void mongo_state_saw(struct mongo_state *state, const char *name, size_t name_len,
-                     const struct store_counter *counter);
+/* The value was issued in that generation: a floor from now on, saved before long. */
+void mongo_state_issued(struct mongo_state *state, const char *name, size_t name_len,
+                        int64_t generation, int64_t value);
+
+/* The _id of a counter's document. */
+void mongo_state_counter_id(char id[MONGO_STATE_ID_BYTES], const char *name, size_t name_len);
 
 /* For LIST: counter NAME's options out of a document of the collection. */
 void mongo_state_parse(const struct mongo_state *state, const bson_t *document, const char *name,

@@ -47,9 +47,10 @@ static int increment(struct mongo_work *work, struct mongo_value *value)
 static void finish(struct mongo_work *work, int64_t number)
 {
     struct store_op *op = work->op;
-    const int64_t step = work->options.step, seen = work->options.value;
+    const struct store_counter before = work->options;
+    const int64_t step = before.step;
     int64_t value = mongo_value_of(work->place, step, number);
-    if (work->options.cache > 1 || value - op->count * step < seen) {
+    if (before.cache > 1 || value - op->count * step < before.value) {
         /* A block must not outlive a RAISE, RESET or DROP, nor may one of these elsewhere be taken
          * for a value that went back: read after the take, the generation is not older than it. */
         if (mongo_work_options(work, true) < 0 || work->options.step != step) {
@@ -63,7 +64,10 @@ static void finish(struct mongo_work *work, int64_t number)
     op->created = false;
     op->text[0] = '\0';
     op->result = STORE_DONE;
-    mongo_state_saw(work->state, op->name, op->name_len, &op->counter);
+    /* What was issued before this take: others may have issued more meanwhile. */
+    if (work->options.generation == before.generation)
+        op->floor = before.value;
+    mongo_work_taken(work, value);
 }
 
 /* It is an integer: was there too little room below MAX? */

@@ -92,8 +92,15 @@ struct store_op {
     enum store_result result;
     const char *name; /* the counter; LIST: only names that begin with this */
     size_t name_len;
-    int64_t count;      /* TAKE: values wanted, >= 1; LIST: rows wanted at most */
-    int64_t value;      /* RAISE, RESET (above max: REFUSED), GIVE_BACK, HIGH_WATER */
+    int64_t count; /* TAKE: values wanted, >= 1; LIST: rows wanted at most */
+    int64_t value; /* RAISE, RESET (above max: REFUSED), GIVE_BACK, HIGH_WATER */
+    /* TAKE, in: some of `count` may be reserved ahead; then, the greatest value known to be issued,
+     * in which generation; INT64_MIN: none. */
+    bool reserves;
+    int64_t issued, issued_generation;
+    /* TAKE, out, where the store keeps floors and the result is DONE: the greatest value known to
+     * have been issued in counter.generation before; else it stays. */
+    int64_t floor;
     const char *source; /* SYNC: "database.collection" and its field; NUL-terminated */
     const char *field;
     bool create;  /* TAKE, RAISE, SYNC: where absent, create as `counter` says first */

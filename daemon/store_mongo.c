@@ -2,8 +2,9 @@
  *
  * Where to look: mongo_uri (what is asked of the driver), mongo_link (connections, bounds, and what
  * became of a command), mongo_place (where counters stand and what numbers mean), mongo_state
- * (idmint's own documents), mongo_counter, mongo_take, mongo_order, mongo_list (the verbs),
- * mongo_issuer (the ObjectId high water), mongo_index, mongo_check (what is asked of a server). */
+ * (idmint's own documents), mongo_floor (what of them is saved lazily), mongo_counter, mongo_take,
+ * mongo_order, mongo_list (the verbs), mongo_issuer (the ObjectId high water), mongo_index,
+ * mongo_check (what is asked of a server). */
 #include "store_mongo.h"
 
 #include <stdio.h>
@@ -78,6 +79,7 @@ static int mongo_store_survey(struct store *store, void (*line)(const char *text
 static void mongo_close(struct store *store)
 {
     struct mongo_store *self = (struct mongo_store *)store;
+    mongo_floors_stop(&self->state.floors);
     mongo_link_close(&self->link);
     mongo_places_finish(&self->places);
     mongo_state_finish(&self->state);
@@ -171,6 +173,11 @@ static int open_as(const struct store_backend *backend, const struct config *con
     if (mongo_places_init(&self->places, config, why, why_bytes) < 0 ||
         get_to_know(self, config, why, why_bytes) < 0 ||
         mongo_link_open(&self->link, config, config->limits.request_ms, why, why_bytes) < 0) {
+        mongo_close(&self->base);
+        return -1;
+    }
+    if (mongo_floors_start(&self->state.floors, &self->link, config->mongo.state_database) < 0) {
+        snprintf(why, why_bytes, "no thread could be started");
         mongo_close(&self->base);
         return -1;
     }

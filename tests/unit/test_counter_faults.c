@@ -158,6 +158,53 @@ START_TEST(backward_stops_until_it_is_mended)
 }
 END_TEST
 
+/* Counters that were just started know nothing; the store knows what was issued. */
+START_TEST(floor_of_the_store_counts)
+{
+    struct bench *bench = bench_create(1, 1, MANY, 1);
+    struct wish wish;
+    struct batch batch;
+    while (next(bench, "a") < 20)
+        run(bench);
+    bench_restart(bench);
+    ask(bench, &wish, "a", 1);
+    pick(bench, &batch);
+    commit(bench, &batch);
+    batch.ops[0]->floor = 20 + _i;
+    finish(&batch);
+    if (_i == 0) {
+        ck_got(&wish, 21);
+    } else {
+        ck_failed(&wish, ERROR_BACKWARD);
+        ck_assert_uint_eq(bench->went_back, 1);
+        ck_stopped(bench);
+        order_now(bench, STORE_RAISE, "a", 1000);
+    }
+    ck_assert_int_eq(next(bench, "a"), _i == 0 ? 22 : 1001);
+    bench_destroy(bench);
+}
+END_TEST
+
+/* The store is told what is past handing back. */
+START_TEST(what_is_issued_is_told)
+{
+    struct bench *bench = with_block(MANY, 10);
+    struct wish wish;
+    struct batch batch;
+    ck_assert_int_eq(next_cached(bench, "a"), 2);
+    ask(bench, &wish, "a", 100);
+    pick(bench, &batch);
+    ck_assert_uint_eq(batch.count, 1);
+    ck_assert(batch.ops[0]->reserves);
+    ck_assert_int_eq(batch.ops[0]->issued, 2);
+    ck_assert_int_eq(batch.ops[0]->issued_generation, stored(bench, "a")->generation);
+    ck_assert_int_eq(batch.ops[0]->floor, INT64_MIN);
+    commit(bench, &batch);
+    finish(&batch);
+    bench_destroy(bench);
+}
+END_TEST
+
 START_TEST(failed_mending_leaves_it_stopped)
 {
     struct bench *bench = set_back(1, 5, 0);
@@ -475,6 +522,8 @@ int main(void)
     TCase *backward = tcase_create("backward");
     tcase_add_loop_test(backward, backward_stops_until_it_is_mended, 0,
                         (int)(sizeof backs / sizeof backs[0]));
+    tcase_add_loop_test(backward, floor_of_the_store_counts, 0, 2);
+    tcase_add_test(backward, what_is_issued_is_told);
     tcase_add_loop_test(backward, failed_mending_leaves_it_stopped, 0, 2);
     tcase_add_test(backward, backward_fails_those_that_wait_behind);
     tcase_add_test(backward, stopped_counter_is_not_evicted);
