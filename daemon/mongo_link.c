@@ -152,6 +152,13 @@ void mongo_call_end(struct mongo_call *call)
     mongoc_client_pool_push(call->link->pool, call->client);
 }
 
+/* The driver's words for what it found out, without how long it tried. */
+static const char *why_none(const bson_error_t *error)
+{
+    const char *causes = strstr(error->message, "expired: [");
+    return causes != NULL ? causes + strlen("expired: ") : error->message;
+}
+
 /* A server that takes writes, with a connection to it: up to here nothing is sent. 0: none. */
 static uint32_t reach_primary(struct mongo_call *call, struct mongo_fault *fault)
 {
@@ -165,7 +172,7 @@ static uint32_t reach_primary(struct mongo_call *call, struct mongo_fault *fault
         server = mongoc_client_get_handshake_description(call->client, id, NULL, &error);
     }
     if (server == NULL) {
-        mongo_fault_set(fault, STORE_NOT_DONE, "%s", error.message);
+        mongo_fault_set(fault, STORE_NOT_DONE, "no server takes writes: %s", why_none(&error));
         if (error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
             fault->code = MONGO_AUTHENTICATION_FAILED;
         return 0;

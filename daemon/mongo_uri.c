@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PASSWORD_BYTES 1024
 /* A server that hangs is noticed after this and the time to connect. */
@@ -82,6 +83,20 @@ static bool hosts_are_sound(const mongoc_uri_t *uri)
     return true;
 }
 
+/* The driver would say that TLS failed, without the file's name, each time it connects. */
+static int check_files(const mongoc_uri_t *uri, char *why, size_t why_bytes)
+{
+    static const char *const options[] = {MONGOC_URI_TLSCAFILE, MONGOC_URI_TLSCERTIFICATEKEYFILE};
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        const char *path = mongoc_uri_get_option_as_utf8(uri, options[i], NULL);
+        if (path != NULL && access(path, R_OK) < 0) {
+            snprintf(why, why_bytes, "[store] uri: %s: %s: %s", options[i], path, strerror(errno));
+            return -1;
+        }
+    }
+    return 0;
+}
+
 mongoc_uri_t *mongo_uri_make(const struct config *config, const struct mongo_bounds *bounds,
                              char *why, size_t why_bytes)
 {
@@ -96,6 +111,8 @@ mongoc_uri_t *mongo_uri_make(const struct config *config, const struct mongo_bou
                  "special characters as %%XX");
         return NULL;
     }
+    if (check_files(uri, why, why_bytes) < 0)
+        goto fail;
     if (config->mongo.password_file != NULL &&
         set_password(uri, config->mongo.password_file, why, why_bytes) < 0)
         goto fail;

@@ -2,12 +2,14 @@
 
 import pytest
 
+from conftest import until_served
 from daemon import run_idmintd
 from fake_mongod import FakeMongod
 from mongod import Mongod, ReplicaSet
 from resp import Client
 
 PASSWORD = "pass word/@:%?"
+ENCODED = "".join(f"%{byte:02X}" for byte in PASSWORD.encode())
 PATIENT = {"limits.request": "20s"}
 
 
@@ -106,9 +108,31 @@ def test_password_from_a_file(guarded, tmp_path, start_daemon):
 
 
 def test_password_in_the_uri(guarded):
-    encoded = "".join(f"%{byte:02X}" for byte in PASSWORD.encode())
-    told = check(uri_for(guarded, f"minter:{encoded}"), "mongo.database=shop")
+    told = check(uri_for(guarded, f"minter:{ENCODED}"), "mongo.database=shop")
     assert told.returncode == 0, told.stderr
+
+
+def test_password_in_the_uri_is_never_told(guarded, start_daemon):
+    uri = uri_for(guarded, f"minter:{ENCODED}")
+    settings = {"mongo.database": "shop", "log.level": "debug", "limits.request": "1s"}
+    daemon = start_daemon(store=uri, settings=settings)
+    with Client(daemon.address) as client:
+        until_served(client, "NEXT", "orders")
+        told = [client.call("INFO", "everything"), client.call("CONFIG", "GET", "*")]
+        told += [client.call("CLIENT", "LIST"), client.call("HELP")]
+        guarded.members[0].pause()
+        try:
+            told.append(client.call("NEXT", "orders"))
+        finally:
+            guarded.members[0].resume()
+    daemon.stop()
+    asked = ["--store", uri, "--set", "mongo.database=shop"]
+    checked = [run_idmintd("--check-config", *asked), run_idmintd("--check-store", *asked)]
+    wrong = run_idmintd("--check-store", "--store", uri_for(guarded, f"other:{ENCODED}"))
+    assert wrong.returncode != 0
+    told += [(run.stdout, run.stderr) for run in [*checked, wrong]] + [daemon.log.text()]
+    for secret in (PASSWORD, ENCODED):
+        assert secret not in str(told)
 
 
 @pytest.mark.parametrize("password", ["wrong", ""])
