@@ -133,7 +133,7 @@ WAYS = {
     "form, text": "const path = '/v1/next', enctype = 'text/plain';" + FORM,
     "form, parts": "const path = '/v1/oids', enctype = 'multipart/form-data';" + FORM,
     "beacon": """
-        navigator.sendBeacon(target + '/v1/oids', '');
+        navigator.sendBeacon(target + '/v1/oids');
         setTimeout(() => done(['sent']), 300);""",
     "image": """
         const image = new Image();
@@ -196,7 +196,7 @@ def test_a_name_bound_to_loopback_is_refused(way, chromium, shut):
     nothing_was_taken(shut, watch)
 
 
-@pytest.mark.parametrize("way", ["fetch", "fetch, no-cors", "form", "beacon"])
+@pytest.mark.parametrize("way", ["fetch", "fetch, no-cors", "beacon"])
 def test_the_ways_lead_to_the_daemon(way, chromium, site, opened):
     """The control: where the origin is let in, the same scripts take an id each."""
     watch = Watch(opened)

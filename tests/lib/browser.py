@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from daemon import wait_until
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
@@ -84,9 +84,14 @@ class Browser:
 
     def click(self, selector):
         """In the middle of the window, where the header that stays covers nothing."""
-        element = self.find(selector)
-        self.run("arguments[0].scrollIntoView({block: 'center'})", element)
-        element.click()
+
+        def click():
+            element = self.find(selector)
+            self.run("arguments[0].scrollIntoView({block: 'center'})", element)
+            element.click()
+            return True
+
+        self.wait(click, selector)
 
     def write(self, selector, text):
         element = self.find(selector)
@@ -98,8 +103,8 @@ class Browser:
         def holds():
             try:
                 return condition()
-            except StaleElementReferenceException:  # it was drawn anew
-                return False
+            except (NoSuchElementException, StaleElementReferenceException):
+                return False  # it is being drawn anew
 
         return wait_until(holds, what)
 
