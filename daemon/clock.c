@@ -21,3 +21,11 @@ struct clock_now clock_read(void)
     now.boot_ms = read_ms(CLOCK_BOOTTIME);
     return now;
 }
+
+int64_t clock_monotonic_us(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * INT64_C(1000000) + time.tv_nsec / 1000;
+}

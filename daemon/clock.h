@@ -12,5 +12,7 @@ struct clock_now {
 
 /* Read both clocks. In clock.c, outside the core. Any thread. */
 struct clock_now clock_read(void);
+/* CLOCK_MONOTONIC in microseconds, to tell how long something took. Any thread. */
+int64_t clock_monotonic_us(void);
 
 #endif

@@ -37,6 +37,7 @@ struct config_counter {
 struct config {
     struct {
         char *resp;      /* addresses by comma: host:port, [v6]:port, unix:PATH; port 0: any */
+        char *http;      /* the same; NULL: HTTP is not served */
         char *advertise; /* NULL: the first of resp */
         int64_t threads; /* loop threads; 0: the cores less one, at least one */
         int64_t backlog;
@@ -69,6 +70,13 @@ struct config {
         char *password_file; /* NULL: no credentials */
         bool allow_open;
     } auth;
+    struct {
+        char *hosts;   /* names by comma that Host may say, beside loopback's; NULL: none */
+        char *origins; /* origins by comma whose pages may call; NULL: none but the daemon's own */
+        char *open_paths;            /* paths by comma that ask for no credential; NULL: none */
+        int64_t request_ms, idle_ms; /* for a whole request to come in; between two requests */
+        int64_t body_bytes;
+    } http;
     struct {
         int64_t connections;
         int64_t request_ms;   /* deadline of a request */

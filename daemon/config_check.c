@@ -22,9 +22,9 @@ static bool is_network(const struct address *place)
     return false;
 }
 
-static int check_listen(const struct config *config, char *why, size_t why_bytes)
+static int check_listen(const struct config *config, const char *key, const char *at, char *why,
+                        size_t why_bytes)
 {
-    const char *at = config->listen.resp;
     for (;;) {
         at += strspn(at, " \t");
         size_t size = strcspn(at, ","), len = size;
@@ -34,15 +34,15 @@ static int check_listen(const struct config *config, char *why, size_t why_bytes
         if (!address_parse(at, len, &place)) {
             snprintf(
                 why, why_bytes,
-                "[listen] resp: \"%.*s\": not an address: give host:port, [v6]:port or unix:PATH",
-                (int)len, at);
+                "[listen] %s: \"%.*s\": not an address: give host:port, [v6]:port or unix:PATH",
+                key, (int)len, at);
             return -1;
         }
         if (is_network(&place) && !config->auth.password_file && !config->auth.allow_open) {
             snprintf(why, why_bytes,
-                     "[listen] resp: %.*s is open to the network: set [auth] password_file, or "
+                     "[listen] %s: %.*s is open to the network: set [auth] password_file, or "
                      "[auth] allow_open = yes to do without",
-                     (int)len, at);
+                     key, (int)len, at);
             return -1;
         }
         if (at[size] == '\0')
@@ -68,7 +68,9 @@ static int check_counter(const struct config *config, const struct config_counte
 
 int config_check(const struct config *config, char *why, size_t why_bytes)
 {
-    if (check_listen(config, why, why_bytes) != 0)
+    if (check_listen(config, "resp", config->listen.resp, why, why_bytes) != 0 ||
+        (config->listen.http != NULL &&
+         check_listen(config, "http", config->listen.http, why, why_bytes) != 0))
         return -1;
     if (config->oid.window_ms % 1000 != 0 || config->mongo.window_ms % 1000 != 0) {
         snprintf(why, why_bytes, "[%s] window: must be whole seconds, since ids hold no less",

@@ -17,13 +17,15 @@
 /* A connection that holds no more than this is not dropped when the budget of all is used up. */
 #define BUDGET_FREE_BYTES 16384
 
-static const struct config *config_of(const struct conn *conn)
+const struct config *conn_config(const struct conn *conn)
 {
     return atomic_load_explicit(&conn->loop->server->config, memory_order_acquire);
 }
 
 /* A connection that reads as fast as its replies are made ends its turn after so many bytes. */
 #define TURN_BYTES 1048576
+/* How long a client may take to end its side after its last reply. */
+#define LINGER_MS 2000
 
 /* --- Where replies go --- */
 
@@ -43,7 +45,7 @@ static bool has_completed(const struct conn *conn)
     return conn->line != NULL && conn->line->completed;
 }
 
-static struct buffer *conn_sink(struct conn *conn)
+struct buffer *conn_sink(struct conn *conn)
 {
     return conn->line == NULL ? conn_out(conn) : &line_last(conn)->after;
 }
@@ -154,7 +156,8 @@ static void keep_budget(struct conn *conn)
     uint64_t all =
         atomic_fetch_add(&server->buffer_bytes, held - conn->counted) + (held - conn->counted);
     conn->counted = held;
-    if (grew && held > BUDGET_FREE_BYTES && all > (uint64_t)config_of(conn)->limits.buffer_bytes) {
+    if (grew && held > BUDGET_FREE_BYTES &&
+        all > (uint64_t)conn_config(conn)->limits.buffer_bytes) {
         log_line(LOG_WARNING,
                  "connection %" PRIu64 ": all buffers together reach limits.buffers; closing it "
                  "for the %zu bytes it holds",
@@ -170,7 +173,7 @@ static void enqueue(struct conn *conn, struct request *request)
     request->session = &conn->session;
     request->next = NULL;
     request->completed = false;
-    request->deadline_ms = conn->loop->now.boot_ms + config_of(conn)->limits.request_ms;
+    request->deadline_ms = conn->loop->now.boot_ms + conn_config(conn)->limits.request_ms;
     buffer_init(&request->after, 0);
     *conn->line_tail = request;
     conn->line_tail = &request->next;
@@ -181,89 +184,39 @@ static void enqueue(struct conn *conn, struct request *request)
     set_waits(conn, true);
 }
 
-static void protocol_error(struct conn *conn, const char *why)
+void conn_count_sink(struct conn *conn, size_t grown)
 {
-    struct buffer *sink = conn_sink(conn);
-    size_t before = sink->capacity;
-    resp_write_error(sink, ERROR_ERR, "%s", why);
     if (conn->line != NULL)
-        conn->after_bytes += sink->capacity - before;
-    conn->closing = true;
+        conn->after_bytes += grown;
 }
 
-/* What a command asks of its connection. */
-static void follow(struct conn *conn, enum dispatch_status outcome, struct request *request)
+/* From when its bytes were read until now. */
+static void count_time(struct conn *conn, const struct command *command, int64_t since_us,
+                       uint32_t times)
 {
-    switch (outcome) {
-    case DISPATCH_WAITS:
-        enqueue(conn, request);
-        break;
-    case DISPATCH_REPLAY:
-        conn->session.replaying = true;
-        conn->replay_at = 0;
-        break;
-    case DISPATCH_CLOSE:
-        conn->closing = true;
-        break;
-    case DISPATCH_DROP:
-        log_line(LOG_WARNING,
-                 "connection %" PRIu64 " from %s: speaks HTTP to the line protocol's port, as a "
-                 "browser that was tricked; closed",
-                 conn->session.id, conn->address);
-        conn->dead = true;
-        break;
-    case DISPATCH_REPLIED:
-    case DISPATCH_LATER:
-        break;
-    }
+    int64_t took_us = clock_monotonic_us() - since_us;
+    metrics_observe(&conn->loop->metrics.command_us[command - command_table], metrics_us_bounds,
+                    took_us > 0 ? (uint64_t)took_us : 0, times);
 }
 
-/* Carry out one command, or a run, that stands at data. Returns the bytes used; 0: not now. */
-static size_t carry_out(struct conn *conn, const char *data, size_t len)
+enum dispatch_status conn_call(struct conn *conn, struct call *call)
 {
-    struct server *server = conn->loop->server;
-    struct session *session = &conn->session;
-    struct resp_arg args[LIMIT_ARGS];
-    size_t argc, used;
-    const char *why;
-    const struct resp_limits *limits =
-        session->authenticated ? &server->limits : &server->open_limits;
-    int status = resp_read_command(data, len, limits, args, &argc, &used, &why);
-    if (status == RESP_MORE) {
-        conn->in_need = used;
-        return 0;
-    }
-    if (status == RESP_BAD) {
-        protocol_error(conn, why);
-        return 0;
-    }
-    if (argc == 0)
-        return used;
-    struct buffer *sink = conn_sink(conn);
-    bool behind = conn->line != NULL;
-    size_t before = sink->capacity;
-    struct call call = {.dispatch = server->dispatch,
-                        .session = session,
-                        .args = args,
-                        .argc = argc,
-                        .raw = data,
-                        .raw_len = used,
-                        .rest_len = len - used,
-                        .now = conn->loop->now,
-                        .out = sink};
-    enum dispatch_status outcome = dispatch_call(&call);
-    if (behind)
-        conn->after_bytes += sink->capacity - before;
+    call->now = conn->loop->now;
+    enum dispatch_status outcome = dispatch_call(call);
     if (outcome == DISPATCH_LATER) {
         conn->held = true;
-        return 0;
+        return outcome;
     }
-    follow(conn, outcome, call.request);
-    if (sink->failed)
-        conn->dead = true;
-    atomic_store_explicit(&conn->loop->commands, conn->loop->commands + call.repeat,
+    if (outcome == DISPATCH_WAITS) {
+        call->request->command = call->command;
+        call->request->read_us = conn->loop->read_us;
+        enqueue(conn, call->request);
+    } else if (call->command != NULL) {
+        count_time(conn, call->command, conn->loop->read_us, call->repeat);
+    }
+    atomic_store_explicit(&conn->loop->commands, conn->loop->commands + call->repeat,
                           memory_order_relaxed);
-    return used * call.repeat;
+    return outcome;
 }
 
 /* May the next command be carried out, as far as memory and the others' turns are concerned? */
@@ -271,7 +224,7 @@ static bool has_room(struct conn *conn)
 {
     if (conn->session.pending >= LIMIT_PENDING)
         return false;
-    size_t most = (size_t)config_of(conn)->limits.output_bytes;
+    size_t most = (size_t)conn_config(conn)->limits.output_bytes;
     size_t len = conn_out(conn)->len;
     if (conn->line == NULL && (len >= LOOP_READ_BYTES || len >= most))
         conn_send(conn);
@@ -284,6 +237,7 @@ static size_t process(struct conn *conn, const char *data, size_t len)
     struct session *session = &conn->session;
     size_t at = 0;
     conn->held = false;
+    conn->in_need = 0;
     while (!conn->closing && !conn->dead && !conn->held) {
         /* What held it back is no matter once nothing is left: else nobody would read on. */
         if (at == len && !session->replaying)
@@ -294,15 +248,16 @@ static size_t process(struct conn *conn, const char *data, size_t len)
         }
         if (session->replaying) {
             if (conn->replay_at < session->multi.len) {
-                conn->replay_at += carry_out(conn, session->multi.data + conn->replay_at,
-                                             session->multi.len - conn->replay_at);
+                conn->replay_at +=
+                    conn->protocol->carry_out(conn, session->multi.data + conn->replay_at,
+                                              session->multi.len - conn->replay_at);
                 continue;
             }
             session->replaying = false;
             buffer_finish(&session->multi);
             continue;
         }
-        size_t used = carry_out(conn, data + at, len - at);
+        size_t used = conn->protocol->carry_out(conn, data + at, len - at);
         if (used == 0)
             break;
         at += used;
@@ -316,10 +271,30 @@ static void resume(struct conn *conn)
     conn->held = false;
     if (conn->in.len == 0 && !conn->session.replaying)
         return;
-    conn->in_need = 0;
     buffer_consume(&conn->in, process(conn, conn->in.data, conn->in.len));
     if (conn->in.len == 0)
         buffer_finish(&conn->in);
+}
+
+/* Closing a socket with bytes in it that nobody read resets the connection, and the client may
+ * never see the last reply (RFC 9112, 9.6). So: end our side, and read on until the client ends its
+ * own. false: close at once. */
+static bool conn_linger(struct conn *conn)
+{
+    if (conn->linger_ms != 0)
+        return true;
+    if (!conn->protocol->lingers || conn->eof || conn->loop->stopping)
+        return false;
+    conn->linger_ms = conn->loop->now.boot_ms;
+    return shutdown(conn->fd, SHUT_WR) == 0;
+}
+
+/* Read what is of no interest any more. */
+static void linger_on(struct conn *conn)
+{
+    ssize_t n = recv(conn->fd, conn->loop->in, LOOP_READ_BYTES, 0);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+        conn_destroy(conn);
 }
 
 /* Send, set the events by the state that came out of this turn, or close. The connection may be
@@ -332,8 +307,12 @@ static void end_turn(struct conn *conn)
     keep_budget(conn);
     bool idle = conn->line == NULL && conn->out.len == 0 && !conn->session.replaying;
     bool over = conn->closing || (conn->eof && !conn->held) || conn->loop->stopping;
-    if (conn->dead || (over && idle)) {
+    if (conn->dead || (over && idle && !conn_linger(conn))) {
         conn_destroy(conn);
+        return;
+    }
+    if (conn->linger_ms != 0) {
+        set_reading(conn, true);
         return;
     }
     set_reading(conn, !conn->eof && !conn->closing && !conn->held && !conn->loop->stopping);
@@ -348,6 +327,10 @@ static void read_cb(evutil_socket_t fd, short what, void *context)
 {
     struct conn *conn = context;
     struct loop *loop = conn->loop;
+    if (conn->linger_ms != 0) {
+        linger_on(conn);
+        return;
+    }
     bool kept = conn->in.len > 0;
     char *room = kept ? buffer_reserve(&conn->in, LOOP_READ_BYTES / 4) : loop->in;
     size_t room_bytes = kept ? LOOP_READ_BYTES / 4 : LOOP_READ_BYTES;
@@ -361,6 +344,7 @@ static void read_cb(evutil_socket_t fd, short what, void *context)
         return;
     /* After the read: what a lease allows is judged by a time that is no older than the request. */
     loop->now = clock_read();
+    loop->read_us = clock_monotonic_us();
     conn->active_ms = loop->now.boot_ms;
     if (n < 0)
         conn->dead = true;
@@ -404,7 +388,7 @@ static void append_after(struct conn *conn, struct request *request)
  * far less than their replies. */
 static bool can_write(struct conn *conn)
 {
-    size_t most = (size_t)config_of(conn)->limits.output_bytes;
+    size_t most = (size_t)conn_config(conn)->limits.output_bytes;
     size_t len = conn_out(conn)->len;
     if (len >= LOOP_READ_BYTES || len >= most)
         conn_send(conn);
@@ -415,7 +399,8 @@ void conn_deliver(struct conn *conn)
 {
     while (has_completed(conn) && can_write(conn)) {
         struct request *request = line_pop(conn);
-        request->kind->write(request, conn_out(conn), conn->session.resp3);
+        conn->protocol->write(conn, request, conn_out(conn));
+        count_time(conn, request->command, request->read_us, request->replies);
         append_after(conn, request);
         request->kind->destroy(request);
     }
@@ -454,15 +439,15 @@ void conn_expire(struct conn *conn)
     while (conn->line != NULL && !conn->line->completed &&
            conn->line->deadline_ms <= conn->loop->now.boot_ms && can_write(conn)) {
         struct request *request = line_pop(conn);
+        count_time(conn, request->command, request->read_us, request->replies);
         uint32_t replies = request->replies;
         struct buffer after = request->after;
         buffer_init(&request->after, 0);
         enum error_word word = give_up(conn, request);
         struct buffer *out = conn_out(conn);
-        for (uint32_t i = 0; i < replies; i++)
-            resp_write_error(out, word, "%s",
-                             word == ERROR_TRYAGAIN ? OUTCOME_LATE_TRYAGAIN
-                                                    : OUTCOME_LATE_UNCERTAIN);
+        conn->protocol->write_late(
+            conn, replies, word,
+            word == ERROR_TRYAGAIN ? OUTCOME_LATE_TRYAGAIN : OUTCOME_LATE_UNCERTAIN, out);
         buffer_append(out, after.data, after.len);
         conn->after_bytes -= after.capacity;
         buffer_finish(&after);
@@ -474,18 +459,23 @@ void conn_expire(struct conn *conn)
 
 void conn_sweep(struct conn *conn)
 {
-    const struct config *config = config_of(conn);
+    const struct config *config = conn_config(conn);
     int64_t now_ms = conn->loop->now.boot_ms;
     const char *why = NULL;
+    if (conn->linger_ms != 0) {
+        if (now_ms - conn->linger_ms >= LINGER_MS)
+            conn_destroy(conn);
+        return;
+    }
     if (conn->stalled_ms != 0 && now_ms - conn->stalled_ms >= config->limits.write_ms)
         why = "reads none of its replies (limits.write)";
-    else if (!conn->session.authenticated && now_ms - conn->opened_ms >= config->limits.open_ms)
-        why = "has not authenticated (limits.open)";
-    else if (config->limits.idle_ms > 0 && conn->line == NULL &&
-             now_ms - conn->active_ms >= config->limits.idle_ms)
-        why = "is idle (limits.idle)";
-    if (why == NULL)
+    else
+        why = conn->protocol->sweep(conn, config);
+    if (why == NULL) {
+        if (conn->closing || conn->loop->out.len > 0)
+            end_turn(conn);
         return;
+    }
     log_line(LOG_INFO, "connection %" PRIu64 " from %s %s; closed", conn->session.id, conn->address,
              why);
     conn_destroy(conn);
@@ -498,7 +488,8 @@ void conn_drain(struct conn *conn)
 
 /* --- Life --- */
 
-struct conn *conn_open(struct loop *loop, int fd, const char *address)
+struct conn *conn_open(struct loop *loop, int fd, const char *address,
+                       const struct protocol *protocol)
 {
     struct conn *conn = calloc(1, sizeof *conn);
     if (conn == NULL) {
@@ -507,6 +498,7 @@ struct conn *conn_open(struct loop *loop, int fd, const char *address)
         return NULL;
     }
     conn->loop = loop;
+    conn->protocol = protocol;
     conn->fd = fd;
     conn->line_tail = &conn->line;
     conn->opened_ms = conn->active_ms = loop->now.boot_ms;
@@ -552,6 +544,8 @@ void conn_destroy(struct conn *conn)
     else
         loop->conns = conn->next;
     atomic_fetch_sub(&loop->server->buffer_bytes, conn->counted);
+    if (conn->protocol->destroy != NULL)
+        conn->protocol->destroy(conn);
     buffer_finish(&conn->in);
     buffer_finish(&conn->out);
     session_finish(&conn->session);

@@ -15,12 +15,38 @@
 #include <event2/event_struct.h>
 
 #include "buffer.h"
+#include "dispatch.h"
 #include "loop.h"
 #include "session.h"
+
+struct config;
+struct conn;
+struct http;
+
+/* What a connection speaks. All on its loop's thread. */
+struct protocol {
+    /* Carry out one request, or a run, that stands at data. Returns the bytes used; 0: not now
+     * (conn->in_need, held, closing or dead says why). */
+    size_t (*carry_out)(struct conn *conn, const char *data, size_t len);
+    /* The reply of a request that has completed; then those of one whose time is over. */
+    void (*write)(struct conn *conn, struct request *request, struct buffer *out);
+    void (*write_late)(struct conn *conn, uint32_t replies, enum error_word word, const char *text,
+                       struct buffer *out);
+    /* Once a second. Why the connection is to be closed, NULL: it is not. May write to conn_sink
+     * and set closing. */
+    const char *(*sweep)(struct conn *conn, const struct config *config);
+    void (*destroy)(struct conn *conn); /* its own state; NULL: none */
+    const char *refusal;                /* said to whom the daemon has no room for */
+    bool lingers; /* reads on for a while after its last reply, so that the client gets to see it */
+};
+extern const struct protocol conn_resp; /* the line protocol: conn_resp.c */
+extern const struct protocol conn_http; /* HTTP: http.c */
 
 struct conn {
     struct session session;
     struct loop *loop;
+    const struct protocol *protocol;
+    struct http *http; /* NULL: the line protocol */
     struct event read_event, write_event;
     struct conn *prev, *next;                   /* in loop->conns */
     struct conn *waiting_prev, *waiting_next;   /* in loop->waiting */
@@ -34,6 +60,7 @@ struct conn {
     size_t line_bytes;  /* that the line's requests take, without `after` */
     size_t counted;     /* bytes of buffers that the server's budget knows of */
     int64_t opened_ms, active_ms, stalled_ms; /* BOOTTIME; stalled_ms 0: the client reads */
+    int64_t linger_ms;                        /* since when it lingers; 0: it does not */
     int fd;
     bool reading; /* read_event is on */
     bool writing; /* write_event is on */
@@ -49,7 +76,8 @@ struct conn {
 };
 
 /* Takes over the socket; NULL (and the socket closed): no memory. */
-struct conn *conn_open(struct loop *loop, int fd, const char *address);
+struct conn *conn_open(struct loop *loop, int fd, const char *address,
+                       const struct protocol *protocol);
 /* Give up what is in flight; closed and freed (conn_bury) when the loop's next turn comes. */
 void conn_destroy(struct conn *conn);
 void conn_bury(struct conn *conn);
@@ -64,5 +92,15 @@ void conn_expire(struct conn *conn);
 void conn_sweep(struct conn *conn);
 /* The daemon stops: read no more, go when all is replied. May be gone afterwards. */
 void conn_drain(struct conn *conn);
+
+/* For the protocols. */
+const struct config *conn_config(const struct conn *conn);
+/* Where the next reply goes: behind all that is there. */
+struct buffer *conn_sink(struct conn *conn);
+/* A reply of `grown` bytes of capacity was written to the sink while requests wait: they count. */
+void conn_count_sink(struct conn *conn, size_t grown);
+/* Carry out a call that is filled in but for `now`: a request that waits is put in the line, and
+ * its time is counted. */
+enum dispatch_status conn_call(struct conn *conn, struct call *call);
 
 #endif

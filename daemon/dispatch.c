@@ -248,6 +248,8 @@ static enum dispatch_status queue(struct call *call)
 static uint32_t count_run(const struct call *call)
 {
     uint32_t repeat = 1;
+    if (call->rest_len == 0)
+        return repeat;
     const char *next = call->raw + call->raw_len;
     size_t rest = call->rest_len;
     while (repeat < LIMIT_RUN && rest >= call->raw_len &&

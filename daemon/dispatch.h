@@ -86,7 +86,8 @@ struct call {
     struct session *session;
     const struct resp_arg *args; /* args[0] is the command's name */
     size_t argc;
-    const char *raw; /* the command as it came */
+    const char *raw; /* the command as it came; NULL, and both lengths 0, where it did not come as
+                      * the line protocol has it */
     size_t raw_len;
     size_t rest_len; /* bytes at hand behind it */
     struct clock_now now;

@@ -86,6 +86,7 @@ static const struct http_route routes[] = {
      .plan = http_plan_info,
      .answer = http_answer_info},
     {.method = HTTP_METHOD_GET, .path = "/v1/events", .allow = READ, PAGE(EVENTS)},
+    {.method = HTTP_METHOD_GET, .path = "/v1/warnings", .allow = READ, PAGE(WARNINGS)},
     {.method = HTTP_METHOD_GET, .path = "/healthz", .allow = READ, PAGE(HEALTHZ)},
     {.method = HTTP_METHOD_GET, .path = "/readyz", .allow = READ, PAGE(READYZ)},
     {.method = HTTP_METHOD_GET, .path = "/leaderz", .allow = READ, PAGE(LEADERZ)},

@@ -45,7 +45,8 @@ enum http_page {
     HTTP_PAGE_METRICS,
     HTTP_PAGE_STATUS, /* the page at / */
     HTTP_PAGE_OPENAPI,
-    HTTP_PAGE_EVENTS, /* server-sent events: live rates */
+    HTTP_PAGE_WARNINGS, /* what the log said of late */
+    HTTP_PAGE_EVENTS,   /* server-sent events: live rates */
 };
 
 enum http_plan_kind {

@@ -1,6 +1,7 @@
 #include "log.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,6 +16,10 @@
 #define LINE_BYTES 2048
 
 static _Atomic int threshold = LOG_INFO;
+
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER; /* over both below */
+static struct log_event kept[LOG_KEPT];
+static size_t kept_total;
 
 void log_set_level(enum log_level level)
 {
@@ -83,6 +88,31 @@ static size_t write_escaped(const char *text, char *out, size_t bytes)
     return used;
 }
 
+static void keep(enum log_level level, const char *text, size_t len)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (len >= LOG_KEPT_BYTES)
+        len = LOG_KEPT_BYTES - 1;
+    pthread_mutex_lock(&kept_lock);
+    struct log_event *event = &kept[kept_total++ % LOG_KEPT];
+    event->real_ms = now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+    event->level = level;
+    memcpy(event->text, text, len);
+    event->text[len] = '\0';
+    pthread_mutex_unlock(&kept_lock);
+}
+
+size_t log_recent(struct log_event events[LOG_KEPT])
+{
+    pthread_mutex_lock(&kept_lock);
+    size_t count = kept_total < LOG_KEPT ? kept_total : LOG_KEPT;
+    for (size_t i = 0; i < count; i++)
+        events[i] = kept[(kept_total - 1 - i) % LOG_KEPT];
+    pthread_mutex_unlock(&kept_lock);
+    return count;
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
     if ((int)level > atomic_load_explicit(&threshold, memory_order_relaxed))
@@ -94,8 +124,10 @@ void log_line(enum log_level level, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
 
-    size_t used = write_prefix(level, line, sizeof(line));
-    used += write_escaped(text, line + used, sizeof(line) - 1 - used);
+    size_t prefix = write_prefix(level, line, sizeof(line));
+    size_t used = prefix + write_escaped(text, line + prefix, sizeof(line) - 1 - prefix);
+    if (level <= LOG_WARNING)
+        keep(level, line + prefix, used - prefix);
     line[used++] = '\n';
     /* One write a line, so that lines of several threads do not mix. */
     ssize_t written;

@@ -42,7 +42,7 @@ static void completed(struct request_host *host, struct request *request)
         wake(loop);
 }
 
-void loop_adopt(struct loop *loop, int fd, const char *address)
+void loop_adopt(struct loop *loop, int fd, const char *address, const struct protocol *protocol)
 {
     struct loop_arrival *arrival = calloc(1, sizeof *arrival);
     if (arrival == NULL) {
@@ -51,6 +51,7 @@ void loop_adopt(struct loop *loop, int fd, const char *address)
         return;
     }
     arrival->fd = fd;
+    arrival->protocol = protocol;
     snprintf(arrival->address, sizeof arrival->address, "%s", address);
     arrival->next = atomic_load(&loop->arrivals);
     while (!atomic_compare_exchange_weak(&loop->arrivals, &arrival->next, arrival))
@@ -141,7 +142,7 @@ static void take_inbox(struct loop *loop)
     while (arrivals != NULL) {
         struct loop_arrival *arrival = arrivals;
         arrivals = arrival->next;
-        struct conn *conn = conn_open(loop, arrival->fd, arrival->address);
+        struct conn *conn = conn_open(loop, arrival->fd, arrival->address, arrival->protocol);
         if (conn != NULL && loop->stopping)
             conn_destroy(conn);
         free(arrival);
@@ -346,6 +347,7 @@ static int start_thread(struct loop *loop)
 int loop_start(struct loop *loop, struct server *server)
 {
     loop->host.completed = completed;
+    loop->host.metrics = &loop->metrics;
     loop->server = server;
     loop->parked_tail = &loop->parked;
     loop->wake_fd = -1;

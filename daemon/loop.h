@@ -14,9 +14,11 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "metrics.h"
 #include "request.h"
 
 struct conn;
+struct protocol;
 struct server;
 
 /* How much is read from a socket at once, and the size at which replies are sent on. */
@@ -25,6 +27,7 @@ struct server;
 /* A socket on its way from the acceptor to its loop. */
 struct loop_arrival {
     struct loop_arrival *next;
+    const struct protocol *protocol;
     int fd;
     char address[80];
 };
@@ -50,6 +53,7 @@ struct loop {
     bool stopping;
     int64_t stop_by_ms;
     struct clock_now now;                  /* read at the start of each turn */
+    int64_t read_us;                       /* when the bytes of this turn were read */
     char *in;                              /* LOOP_READ_BYTES, for the turn of one connection */
     struct buffer out;                     /* replies of the connection whose turn it is */
     size_t sent;                           /* in this turn */
@@ -61,11 +65,12 @@ struct loop {
 
     /* Written by the loop thread, read by others. */
     _Alignas(64) atomic_uint_least64_t commands;
+    struct metrics_loop metrics;
 };
 
 int loop_start(struct loop *loop, struct server *server) __attribute__((warn_unused_result));
 /* Any thread. Takes over the socket. */
-void loop_adopt(struct loop *loop, int fd, const char *address);
+void loop_adopt(struct loop *loop, int fd, const char *address, const struct protocol *protocol);
 /* Any thread: connections marked as killed are closed soon. */
 void loop_wake_for_kill(struct loop *loop);
 /* Finish what is in flight, close all connections, end the thread. From the main thread;

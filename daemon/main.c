@@ -22,6 +22,7 @@
 #include "notify.h"
 #include "oid.h"
 #include "process.h"
+#include "rates.h"
 #include "server.h"
 #include "settings.h"
 #include "store.h"
@@ -29,6 +30,7 @@
 #include "uuid.h"
 
 /* How often the high water is looked at; the window is seconds long. */
+#define SAMPLE_MS 1000
 static const struct timeval tick = {.tv_usec = 100000};
 /* A saved high water this far ahead of the clock is worth a warning at start. */
 #define FAR_AHEAD_S 60
@@ -45,6 +47,8 @@ struct app {
     struct oid_issuer oid;
     struct uuid_source uuid;
     struct dispatch dispatch;
+    struct rates rates;
+    int64_t sampled_ms;
     struct server server;
     struct event_base *base;
     struct event *events[6];
@@ -138,6 +142,10 @@ static void tick_cb(evutil_socket_t fd, short what, void *context)
     struct clock_now now = clock_read();
     leader_tick(&app->leader, now);
     tell_clock(app, now);
+    if (now.boot_ms - app->sampled_ms >= SAMPLE_MS) {
+        app->sampled_ms = now.boot_ms;
+        rates_sample(&app->rates, &app->dispatch, now);
+    }
     if (app->watchdog_ms > 0 && now.boot_ms - app->watched_ms >= app->watchdog_ms) {
         app->watched_ms = now.boot_ms;
         notify_send("WATCHDOG=1");
@@ -238,8 +246,9 @@ static int start_dispatch(struct app *app, char *why, size_t why_bytes)
     atomic_store(&app->dispatch.config, &app->settings->config);
     atomic_store(&app->dispatch.auth, app->settings->auth);
     dispatch_init(&app->dispatch);
-    return server_start(&app->server, &app->settings->config, &app->dispatch, app->base, why,
-                        why_bytes);
+    rates_init(&app->rates);
+    return server_start(&app->server, &app->settings->config, &app->dispatch, &app->rates,
+                        app->base, why, why_bytes);
 }
 
 /* The descriptors that limits.connections asks for, as far as the system grants them. */
@@ -311,8 +320,7 @@ static int start(struct app *app, char *why, size_t why_bytes)
         return -1;
     /* Others send clients to where it is configured to be, else to where it listens first. */
     const char *advertise = config->listen.advertise;
-    leader_advertise(&app->leader,
-                     advertise != NULL ? advertise : app->server.listeners[0].address);
+    leader_advertise(&app->leader, advertise != NULL ? advertise : server_address(&app->server));
     leader_tick(&app->leader, clock_read());
     return 0;
 }
@@ -430,8 +438,7 @@ static int serve(struct app *app)
     if (status < 0) {
         log_line(LOG_ERROR, "can not start: %s", why);
     } else {
-        for (size_t i = 0; i < app->server.listener_count; i++)
-            log_line(LOG_NOTICE, "listening on %s", app->server.listeners[i].address);
+        server_tell_ports(&app->server);
         log_line(LOG_NOTICE, "idmintd %s ready: store %s %s", IDMINT_VERSION,
                  app->store->backend->scheme, app->store->facts.id);
         if (app->store->notice[0] != '\0')

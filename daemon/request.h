@@ -13,6 +13,7 @@
 #include "store_worker.h"
 
 struct metrics_loop;
+struct command;
 struct request;
 struct session;
 
@@ -42,19 +43,21 @@ struct request_kind {
 
 struct request {
     const struct request_kind *kind;
-    struct request *next;      /* in its connection's line */
-    struct request *handed;    /* in its host's inbox, or among those that wait for time */
-    struct request **parked;   /* what points to it there; NULL: it does not wait for time */
-    struct request_host *host; /* set before a worker may know of it; NULL if only polled */
-    struct session *session;   /* NULL: given up; free it when it completes */
-    int64_t deadline_ms;       /* BOOTTIME */
-    uint32_t replies;          /* how many it stands for */
-    size_t bytes;              /* that it takes until it is freed; set by who allocates it */
-    bool completed;            /* set by the loop thread */
-    bool by_time;              /* waits for time to pass: polled by the loop */
-    int64_t ready_ms;          /* completed, but not to be answered before then (BOOTTIME) */
-    bool reads;                /* takes nothing whatever happens: TRYAGAIN instead of UNCERTAIN */
-    struct buffer after;       /* replies that come after it and were there first */
+    struct request *next;          /* in its connection's line */
+    struct request *handed;        /* in its host's inbox, or among those that wait for time */
+    struct request **parked;       /* what points to it there; NULL: it does not wait for time */
+    struct request_host *host;     /* set before a worker may know of it; NULL if only polled */
+    struct session *session;       /* NULL: given up; free it when it completes */
+    int64_t deadline_ms;           /* BOOTTIME */
+    const struct command *command; /* its row; with read_us what its time is counted by */
+    int64_t read_us;               /* CLOCK_MONOTONIC, when its bytes were read */
+    uint32_t replies;              /* how many it stands for */
+    size_t bytes;                  /* that it takes until it is freed; set by who allocates it */
+    bool completed;                /* set by the loop thread */
+    bool by_time;                  /* waits for time to pass: polled by the loop */
+    int64_t ready_ms;              /* completed, but not to be answered before then (BOOTTIME) */
+    bool reads;          /* takes nothing whatever happens: TRYAGAIN instead of UNCERTAIN */
+    struct buffer after; /* replies that come after it and were there first */
 };
 
 #endif

@@ -24,29 +24,30 @@ static const struct timeval accept_pause = {.tv_usec = 100000};
 
 static void pause_accepting(struct server *server)
 {
-    for (size_t i = 0; i < server->listener_count; i++)
-        event_del(server->accept_events[i]);
+    for (size_t i = 0; i < server->port_count; i++)
+        event_del(server->ports[i].accept_event);
     event_add(server->resume_event, &accept_pause);
 }
 
 static void resume_cb(evutil_socket_t fd, short what, void *context)
 {
     struct server *server = context;
-    for (size_t i = 0; i < server->listener_count; i++)
-        event_add(server->accept_events[i], NULL);
+    for (size_t i = 0; i < server->port_count; i++)
+        event_add(server->ports[i].accept_event, NULL);
 }
 
-static void refuse(struct server *server, int fd)
+static void refuse(struct server_port *port, int fd)
 {
-    static const char text[] = "-ERR max number of clients reached\r\n";
-    atomic_fetch_add(&server->connections_refused, 1);
-    ssize_t sent = send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const char *text = port->protocol->refusal;
+    atomic_fetch_add(&port->server->connections_refused, 1);
+    ssize_t sent = send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)sent; /* a courtesy; the close says it as well */
     close(fd);
 }
 
-static void hand_over(struct server *server, int fd, const struct sockaddr_storage *peer)
+static void hand_over(struct server_port *port, int fd, const struct sockaddr_storage *peer)
 {
+    struct server *server = port->server;
     char address[80];
     int on = 1;
     listener_peer_text(peer, address, sizeof address);
@@ -56,21 +57,23 @@ static void hand_over(struct server *server, int fd, const struct sockaddr_stora
     }
     atomic_fetch_add(&server->connections_total, 1);
     atomic_fetch_add(&server->connections, 1);
-    loop_adopt(&server->loops[server->next_loop++ % server->loop_count], fd, address);
+    loop_adopt(&server->loops[server->next_loop++ % server->loop_count], fd, address,
+               port->protocol);
 }
 
 static void accept_cb(evutil_socket_t fd, short what, void *context)
 {
-    struct server *server = context;
+    struct server_port *port = context;
+    struct server *server = port->server;
     for (int i = 0; i < ACCEPT_BURST; i++) {
         struct sockaddr_storage peer = {0};
         socklen_t len = sizeof peer;
         int accepted = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (accepted >= 0) {
             if (atomic_load(&server->connections) >= (uint64_t)server->config->limits.connections)
-                refuse(server, accepted);
+                refuse(port, accepted);
             else
-                hand_over(server, accepted, &peer);
+                hand_over(port, accepted, &peer);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -123,8 +126,9 @@ static void look(void *context, struct dispatch_server_state *state)
     };
     for (unsigned i = 0; i < server->loop_count; i++)
         state->commands += atomic_load_explicit(&server->loops[i].commands, memory_order_relaxed);
-    for (size_t i = 0; i < server->listener_count && state->tcp_port == 0; i++)
-        state->tcp_port = server->listeners[i].port;
+    for (size_t i = 0; i < server->port_count && state->tcp_port == 0; i++)
+        if (server->ports[i].protocol == &conn_resp)
+            state->tcp_port = server->ports[i].listener.port;
 }
 
 static void list(void *context, struct buffer *out)
@@ -170,9 +174,32 @@ static void set_name(void *context, struct session *session, const char *name, s
     pthread_mutex_unlock(&server->lock);
 }
 
+static const struct metrics_loop *loop_metrics(void *context, unsigned index)
+{
+    struct server *server = context;
+    return index < server->loop_count ? &server->loops[index].metrics : NULL;
+}
+
+void server_tell_ports(const struct server *server)
+{
+    for (size_t i = 0; i < server->port_count; i++) {
+        const char *address = server->ports[i].listener.address;
+        if (server->ports[i].protocol == &conn_resp)
+            log_line(LOG_NOTICE, "listening on %s", address);
+        else
+            log_line(LOG_NOTICE, "serving http://%s/", address);
+    }
+}
+
+const char *server_address(const struct server *server)
+{
+    return server->ports[0].listener.address;
+}
+
 /* --- Life --- */
 
-static int open_listeners(struct server *server, char *why, size_t why_bytes)
+static int open_ports(struct server *server, const char *text, const struct protocol *protocol,
+                      char *why, size_t why_bytes)
 {
     const struct config *config = atomic_load(&server->config);
     const struct listener_options options = {
@@ -180,16 +207,17 @@ static int open_listeners(struct server *server, char *why, size_t why_bytes)
         .unix_mode = (unsigned)config->listen.unix_mode,
         .open_allowed = config->auth.allow_open || server->dispatch->auth != NULL,
     };
-    const char *text = config->listen.resp;
-    while (*text != '\0') {
+    while (text != NULL && *text != '\0') {
+        struct listener listeners[SERVER_LISTENERS];
         text += strspn(text, " \t");
         size_t size = strcspn(text, ","), len = size;
-        size_t count = SERVER_LISTENERS - server->listener_count;
+        size_t count = SERVER_LISTENERS - server->port_count;
         while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
             len--;
-        int status = listener_open(text, len, &options, &server->listeners[server->listener_count],
-                                   &count, why, why_bytes);
-        server->listener_count += count;
+        int status = listener_open(text, len, &options, listeners, &count, why, why_bytes);
+        for (size_t i = 0; i < count; i++)
+            server->ports[server->port_count++] = (struct server_port){
+                .server = server, .listener = listeners[i], .protocol = protocol};
         if (status < 0)
             return -1;
         text += size;
@@ -203,10 +231,11 @@ static int start_accepting(struct server *server)
     server->resume_event = event_new(server->base, -1, 0, resume_cb, server);
     if (server->resume_event == NULL)
         return -1;
-    for (size_t i = 0; i < server->listener_count; i++) {
-        server->accept_events[i] = event_new(server->base, server->listeners[i].fd,
-                                             EV_READ | EV_PERSIST, accept_cb, server);
-        if (server->accept_events[i] == NULL || event_add(server->accept_events[i], NULL) < 0)
+    for (size_t i = 0; i < server->port_count; i++) {
+        struct server_port *port = &server->ports[i];
+        port->accept_event =
+            event_new(server->base, port->listener.fd, EV_READ | EV_PERSIST, accept_cb, port);
+        if (port->accept_event == NULL || event_add(port->accept_event, NULL) < 0)
             return -1;
     }
     return 0;
@@ -234,10 +263,11 @@ static int start_loops(struct server *server)
 }
 
 int server_start(struct server *server, const struct config *config, struct dispatch *dispatch,
-                 struct event_base *base, char *why, size_t why_bytes)
+                 struct rates *rates, struct event_base *base, char *why, size_t why_bytes)
 {
     *server = (struct server){.config = config,
                               .dispatch = dispatch,
+                              .rates = rates,
                               .base = base,
                               .started_ms = clock_read().boot_ms,
                               .limits = {.inline_bytes = LIMIT_INLINE_BYTES,
@@ -249,9 +279,14 @@ int server_start(struct server *server, const struct config *config, struct disp
                                               .args = LIMIT_OPEN_ARGS,
                                               .request_bytes = LIMIT_OPEN_REQUEST_BYTES}};
     pthread_mutex_init(&server->lock, NULL);
-    dispatch->server = (struct dispatch_server){
-        .context = server, .look = look, .list = list, .kill = kill_matching, .set_name = set_name};
-    if (open_listeners(server, why, why_bytes) < 0)
+    dispatch->server = (struct dispatch_server){.context = server,
+                                                .look = look,
+                                                .list = list,
+                                                .kill = kill_matching,
+                                                .set_name = set_name,
+                                                .metrics = loop_metrics};
+    if (open_ports(server, config->listen.resp, &conn_resp, why, why_bytes) < 0 ||
+        open_ports(server, config->listen.http, &conn_http, why, why_bytes) < 0)
         return -1;
     if (start_loops(server) < 0 || start_accepting(server) < 0) {
         snprintf(why, why_bytes, "can not start the loop threads: %s", strerror(errno));
@@ -268,10 +303,10 @@ void server_reconfigure(struct server *server, const struct config *config)
 
 void server_stop(struct server *server)
 {
-    for (size_t i = 0; i < server->listener_count; i++) {
-        if (server->accept_events[i] != NULL)
-            event_free(server->accept_events[i]);
-        listener_close(&server->listeners[i]);
+    for (size_t i = 0; i < server->port_count; i++) {
+        if (server->ports[i].accept_event != NULL)
+            event_free(server->ports[i].accept_event);
+        listener_close(&server->ports[i].listener);
     }
     if (server->resume_event != NULL)
         event_free(server->resume_event);
@@ -279,7 +314,7 @@ void server_stop(struct server *server)
         loop_stop(&server->loops[i]);
     for (unsigned i = 0; i < server->loop_count; i++)
         loop_join(&server->loops[i]);
-    server->listener_count = 0;
+    server->port_count = 0;
 }
 
 void server_finish(struct server *server)

@@ -14,6 +14,7 @@ extern char **environ;
 enum {
     OPT_SET = 256,
     OPT_LISTEN,
+    OPT_HTTP,
     OPT_STORE,
     OPT_CHECK,
     OPT_CHECK_STORE,
@@ -26,6 +27,7 @@ static const struct option long_options[] = {
     {"config", required_argument, NULL, 'c'},
     {"set", required_argument, NULL, OPT_SET},
     {"listen", required_argument, NULL, OPT_LISTEN},
+    {"http", required_argument, NULL, OPT_HTTP},
     {"store", required_argument, NULL, OPT_STORE},
     {"check-config", no_argument, NULL, OPT_CHECK},
     {"check-store", no_argument, NULL, OPT_CHECK_STORE},
@@ -41,10 +43,11 @@ void settings_print_help(void)
     struct config_row_text row;
     puts(
         "Usage: idmintd [options]\n"
-        "Issues ObjectIds, durable counters and UUIDs over the Redis protocol.\n\n"
+        "Issues ObjectIds, durable counters and UUIDs over the Redis protocol and HTTP.\n\n"
         "  -c, --config FILE         read the configuration from FILE\n"
         "      --set SECTION.KEY=VALUE  set one key; wins over environment and file\n"
         "      --listen ADDR[,ADDR]  host:port, [v6]:port or unix:PATH (listen.resp)\n"
+        "      --http ADDR[,ADDR]    the same for HTTP; empty: nowhere (listen.http)\n"
         "      --store URI           sqlite:PATH, mongodb://..., or memory: for tests (store.uri)\n"
         "      --check-config        read the configuration, say what is wrong, end\n"
         "      --check-store         open the store, try what it must be able to do, end\n"
@@ -78,6 +81,10 @@ static int read_options(int argc, char **argv, struct config *config, struct set
         case OPT_LISTEN:
             if (config != NULL)
                 status = config_set(config, "listen", "resp", optarg, "--listen", why, why_bytes);
+            break;
+        case OPT_HTTP:
+            if (config != NULL)
+                status = config_set(config, "listen", "http", optarg, "--http", why, why_bytes);
             break;
         case OPT_STORE:
             if (config != NULL)

@@ -19,5 +19,8 @@
 #define LIMIT_PENDING 1024             /* commands of one connection that wait for the store */
 #define LIMIT_LIST_PAGE 1000           /* rows of one page of COUNTER LIST */
 #define LIMIT_WAITING_COUNTERS 262144  /* counters that wait, beyond those held in memory */
+#define LIMIT_HTTP_HEAD_BYTES 16384    /* request line and headers */
+#define LIMIT_HTTP_TARGET_BYTES 8192   /* path and query */
+#define LIMIT_HTTP_HEADERS 100         /* how many */
 
 #endif

@@ -465,7 +465,7 @@ def test_documents(api):
 @pytest.fixture
 def guarded(start_http, tmp_path):
     passwords = tmp_path / "passwords"
-    passwords.write_text("default secret\n")
+    passwords.write_text("default:secret\n")
     passwords.chmod(0o600)
     return start_http(settings={"auth.password_file": str(passwords)})[1]
 

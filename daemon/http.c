@@ -1,0 +1,450 @@
+#include "http.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config.h"
+#include "conn.h"
+#include "document.h"
+#include "health.h"
+#include "http_guard.h"
+#include "json_write.h"
+#include "log.h"
+#include "metrics.h"
+#include "page_policy.h"
+#include "rates.h"
+#include "server.h"
+
+/* A reader of events that has left so much unread is dropped. */
+#define EVENTS_UNREAD_BYTES 8192
+/* How many of the events that were missed a reader gets at first. */
+#define EVENTS_AT_FIRST RATES_KEPT
+
+/* --- Answers --- */
+
+static void put(struct buffer *out, const char *text)
+{
+    buffer_append(out, text, strlen(text));
+}
+
+static void put_header(struct buffer *out, const char *name, const char *value)
+{
+    put(out, name);
+    put(out, ": ");
+    put(out, value);
+    put(out, "\r\n");
+}
+
+/* Made anew once a second a thread (RFC 9110, 5.6.7). */
+static void put_date(struct buffer *out, int64_t real_ms)
+{
+    static _Thread_local struct {
+        int64_t second;
+        char text[64];
+    } kept = {.second = -1};
+    time_t second = (time_t)(real_ms / 1000);
+    if (kept.second != second) {
+        struct tm parts;
+        gmtime_r(&second, &parts);
+        strftime(kept.text, sizeof kept.text, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts);
+        kept.second = second;
+    }
+    put(out, kept.text);
+}
+
+static void put_page_headers(struct buffer *out)
+{
+    put_header(out, "Content-Security-Policy", PAGE_POLICY);
+    put_header(out, "X-Frame-Options", "DENY");
+    put_header(out, "Referrer-Policy", "no-referrer");
+}
+
+static void put_head(struct conn *conn, const struct http_response *response, struct buffer *out)
+{
+    const struct http *http = conn->http;
+    char line[64];
+    int len = snprintf(line, sizeof line, "HTTP/1.1 %d ", response->status);
+    buffer_append(out, line, (size_t)len);
+    put(out, http_status_title(response->status));
+    put(out, "\r\n");
+    put_date(out, conn->loop->now.real_ms);
+    if (response->content_type != NULL)
+        put_header(out, "Content-Type", response->content_type);
+    if (response->allow != NULL)
+        put_header(out, "Allow", response->allow);
+    if (response->etag[0] != '\0')
+        put_header(out, "ETag", response->etag);
+    if (response->location[0] != '\0')
+        put_header(out, "Location", response->location);
+    if (response->retry_after_s > 0) {
+        len = snprintf(line, sizeof line, "Retry-After: %d\r\n", response->retry_after_s);
+        buffer_append(out, line, (size_t)len);
+    }
+    if (response->status == 401) {
+        put(out, "WWW-Authenticate: Bearer realm=\"idmint\"\r\n");
+        put(out, "WWW-Authenticate: Basic realm=\"idmint\", charset=\"UTF-8\"\r\n");
+    }
+    if (response->no_store)
+        put(out, "Cache-Control: no-store\r\n");
+    put(out, "X-Content-Type-Options: nosniff\r\n");
+    if (conn->closing || http->streaming)
+        put(out, "Connection: close\r\n");
+    else if (http->http_1_0)
+        put(out, "Connection: keep-alive\r\n");
+}
+
+/* The whole answer goes to `out`. The connection closes behind it unless the client keeps it. */
+static void put_response(struct conn *conn, const struct http_response *response,
+                         struct buffer *out)
+{
+    struct http *http = conn->http;
+    struct http_text body = {response->body.data, response->body.len};
+    if (response->fixed.data != NULL)
+        body = response->fixed;
+    if (response->body.failed)
+        out->failed = true;
+    conn->closing = conn->closing || !http->keep_alive;
+    put_head(conn, response, out);
+    if (response->fixed.data == document_page.data)
+        put_page_headers(out);
+    /* RFC 9110, 8.6: none of these has a body. */
+    if (response->status != 204 && response->status != 304) {
+        char line[48];
+        int len = snprintf(line, sizeof line, "Content-Length: %zu\r\n", body.len);
+        buffer_append(out, line, (size_t)len);
+    } else {
+        body.len = 0;
+    }
+    put(out, "\r\n");
+    if (!http->head_only)
+        buffer_append(out, body.data, body.len);
+    metrics_count(&conn->loop->metrics.http_requests[response->status / 100], 1);
+    http->begun_ms = 0;
+    http->continued = false;
+}
+
+/* A request that can not be carried out, nor read past. */
+static void refuse(struct conn *conn, int status, const char *why)
+{
+    struct http_response response;
+    http_response_init(&response);
+    http_problem(&response, status, ERROR_NONE, why, strlen(why));
+    conn->http->keep_alive = false;
+    put_response(conn, &response, conn_sink(conn));
+    http_response_finish(&response);
+}
+
+/* The reply in http->reply, by the plan. */
+static void put_reply(struct conn *conn, struct buffer *out)
+{
+    struct http *http = conn->http;
+    struct http_response response;
+    http_response_init(&response);
+    http_answer(&http->plan, http->reply.data, http->reply.len, &response);
+    response.body.failed = response.body.failed || http->reply.failed;
+    put_response(conn, &response, out);
+    http_response_finish(&response);
+    if (http->reply.capacity > LOOP_READ_BYTES)
+        buffer_finish(&http->reply);
+}
+
+/* --- Events --- */
+
+static void put_events(struct conn *conn, unsigned most)
+{
+    struct http *http = conn->http;
+    uint64_t before = http->last_event;
+    struct buffer *out = conn_sink(conn);
+    rates_events(conn->loop->server->rates, &http->last_event, most, out);
+    if (http->last_event == before)
+        put(out, ": nothing new\n\n"); /* a heartbeat: who is gone is found out */
+}
+
+static void start_events(struct conn *conn, const struct http_request *request)
+{
+    struct http *http = conn->http;
+    struct buffer *out = conn_sink(conn);
+    struct http_response response;
+    int64_t last = 0;
+    http_response_init(&response);
+    response.status = 200;
+    response.content_type = "text/event-stream";
+    response.no_store = true;
+    if (http->head_only) {
+        put_response(conn, &response, out);
+        return;
+    }
+    if (request->last_event_id.data != NULL &&
+        (!resp_parse_integer(request->last_event_id.data, request->last_event_id.len, &last) ||
+         last < 0))
+        last = 0;
+    http->streaming = true;
+    http->last_event = (uint64_t)last;
+    put_head(conn, &response, out);
+    /* A proxy that gathers answers would hold the events back. */
+    put(out, "X-Accel-Buffering: no\r\n\r\nretry: 2000\n\n");
+    metrics_count(&conn->loop->metrics.http_requests[2], 1);
+    http->begun_ms = 0;
+    put_events(conn, EVENTS_AT_FIRST);
+}
+
+/* --- Pages --- */
+
+static void answer_health(struct conn *conn, enum http_page page, struct http_response *response)
+{
+    static bool (*const looks[])(const struct dispatch *, struct clock_now, struct buffer *) = {
+        [HTTP_PAGE_HEALTHZ] = health_alive,
+        [HTTP_PAGE_READYZ] = health_ready,
+        [HTTP_PAGE_LEADERZ] = health_leads,
+    };
+    bool well = looks[page](conn->loop->server->dispatch, conn->loop->now, &response->body);
+    response->status = well ? 200 : 503;
+    response->retry_after_s = well ? 0 : 1;
+    response->content_type = "application/json";
+    response->no_store = true;
+}
+
+static void answer_warnings(struct http_response *response)
+{
+    struct log_event events[LOG_KEPT];
+    struct json json = {&response->body, false};
+    size_t count = log_recent(events);
+    json_open(&json, '{');
+    json_put_key(&json, "warnings");
+    json_open(&json, '[');
+    for (size_t i = 0; i < count; i++) {
+        json_open(&json, '{');
+        json_put_key(&json, "time");
+        json_put_integer(&json, events[i].real_ms);
+        json_put_key(&json, "level");
+        json_put_text(&json, events[i].level == LOG_ERROR ? "error" : "warning");
+        json_put_key(&json, "text");
+        json_put_text(&json, events[i].text);
+        json_close(&json, '}');
+    }
+    json_close(&json, ']');
+    json_close(&json, '}');
+}
+
+static void answer_page(struct conn *conn, enum http_page page, struct http_response *response)
+{
+    response->status = 200;
+    switch (page) {
+    case HTTP_PAGE_METRICS:
+        metrics_write(conn->loop->server->dispatch, conn->loop->now, &response->body);
+        response->content_type = "text/plain; version=0.0.4; charset=utf-8";
+        response->no_store = true;
+        break;
+    case HTTP_PAGE_STATUS:
+        response->fixed = document_page;
+        response->content_type = "text/html; charset=utf-8";
+        break;
+    case HTTP_PAGE_OPENAPI:
+        response->fixed = document_openapi;
+        response->content_type = "application/yaml";
+        break;
+    case HTTP_PAGE_WARNINGS:
+        answer_warnings(response);
+        response->content_type = "application/json";
+        response->no_store = true;
+        break;
+    case HTTP_PAGE_HEALTHZ:
+    case HTTP_PAGE_READYZ:
+    case HTTP_PAGE_LEADERZ:
+    case HTTP_PAGE_EVENTS:
+        answer_health(conn, page, response);
+        break;
+    }
+}
+
+/* --- Requests --- */
+
+static void call_command(struct conn *conn)
+{
+    struct http *http = conn->http;
+    http->reply.len = 0;
+    http->reply.failed = false;
+    struct call call = {.dispatch = conn->loop->server->dispatch,
+                        .session = &conn->session,
+                        .args = http->plan.args,
+                        .argc = http->plan.argc,
+                        .out = &http->reply};
+    switch (conn_call(conn, &call)) {
+    case DISPATCH_REPLIED:
+        put_reply(conn, conn_sink(conn));
+        break;
+    case DISPATCH_WAITS:
+        break;
+    case DISPATCH_LATER:
+    case DISPATCH_REPLAY:
+    case DISPATCH_CLOSE:
+    case DISPATCH_DROP:
+        /* No route leads to a command that asks for this. */
+        refuse(conn, 500, "the command asks of its connection what HTTP has not");
+        break;
+    }
+}
+
+static void carry_out_request(struct conn *conn, const struct http_request *request)
+{
+    struct http *http = conn->http;
+    struct http_response response;
+    http_response_init(&response);
+    http_plan(request, &http->plan, &response);
+    http->head_only = http->plan.head_only;
+    if (http->plan.kind == HTTP_PLAN_COMMAND) {
+        call_command(conn);
+    } else if (http->plan.kind == HTTP_PLAN_PAGE && http->plan.page == HTTP_PAGE_EVENTS) {
+        start_events(conn, request);
+    } else {
+        if (http->plan.kind == HTTP_PLAN_PAGE)
+            answer_page(conn, http->plan.page, &response);
+        put_response(conn, &response, conn_sink(conn));
+    }
+    http_response_finish(&response);
+}
+
+/* By the head alone; where it may not be, the body is not waited for. */
+static bool is_let_in(struct conn *conn, const struct http_request *request, bool whole)
+{
+    struct http_response response;
+    http_response_init(&response);
+    bool in = http_guard(request, conn_config(conn), conn->loop->server->dispatch->auth, &response);
+    if (!in) {
+        conn->http->head_only = request->method == HTTP_METHOD_HEAD;
+        conn->http->keep_alive = conn->http->keep_alive && whole;
+        put_response(conn, &response, conn_sink(conn));
+    }
+    http_response_finish(&response);
+    return in;
+}
+
+/* The rest of the request is still on its way. */
+static void wait_for_more(struct conn *conn, const struct http_request *request, size_t head,
+                          size_t need)
+{
+    struct http *http = conn->http;
+    if (http->begun_ms == 0)
+        http->begun_ms = conn->loop->now.boot_ms;
+    if (head > 0 && !is_let_in(conn, request, false))
+        return;
+    conn->in_need = need;
+    if (head > 0 && request->expects_continue && !request->http_1_0 && !http->continued) {
+        http->continued = true;
+        put(conn_sink(conn), "HTTP/1.1 100 Continue\r\n\r\n");
+    }
+}
+
+static bool has_state(struct conn *conn)
+{
+    if (conn->http == NULL) {
+        conn->http = calloc(1, sizeof *conn->http);
+        if (conn->http == NULL)
+            conn->dead = true;
+        /* Who asks is looked at request by request. */
+        conn->session.authenticated = true;
+        conn->session.resp3 = true;
+    }
+    return conn->http != NULL;
+}
+
+static size_t carry_out(struct conn *conn, const char *data, size_t len)
+{
+    struct http *http = conn->http;
+    if (!has_state(conn))
+        return 0;
+    http = conn->http;
+    if (conn->line != NULL) {
+        conn->held = true;
+        return 0;
+    }
+    if (http->streaming)
+        return len; /* an event stream is asked nothing more */
+    const struct http_limits limits = {.head_bytes = LIMIT_HTTP_HEAD_BYTES,
+                                       .target_bytes = LIMIT_HTTP_TARGET_BYTES,
+                                       .headers = LIMIT_HTTP_HEADERS,
+                                       .body_bytes = (size_t)conn_config(conn)->http.body_bytes};
+    struct http_request request = {0};
+    struct buffer decoded;
+    size_t used = 0, head = 0;
+    int bad_status = 400;
+    const char *why = "";
+    buffer_init(&decoded, 0);
+    int status =
+        http_read_request(data, len, &limits, &decoded, &request, &used, &head, &bad_status, &why);
+    http->head_only = false;
+    http->http_1_0 = status != HTTP_BAD && request.http_1_0;
+    http->keep_alive = status != HTTP_BAD && request.keep_alive;
+    if (status == HTTP_BAD) {
+        refuse(conn, bad_status, why);
+        used = 0;
+    } else if (status == HTTP_MORE) {
+        wait_for_more(conn, &request, head, used);
+        used = 0;
+    } else if (is_let_in(conn, &request, true)) {
+        carry_out_request(conn, &request);
+    }
+    buffer_finish(&decoded);
+    return used;
+}
+
+static void write_reply(struct conn *conn, struct request *request, struct buffer *out)
+{
+    struct buffer *reply = &conn->http->reply;
+    reply->len = 0;
+    request->kind->write(request, reply, true);
+    put_reply(conn, out);
+}
+
+static void write_late(struct conn *conn, uint32_t replies, enum error_word word, const char *text,
+                       struct buffer *out)
+{
+    conn->http->reply.len = 0;
+    resp_write_error(&conn->http->reply, word, "%s", text);
+    metrics_error(&conn->loop->metrics, word, replies);
+    put_reply(conn, out);
+}
+
+static const char *sweep(struct conn *conn, const struct config *config)
+{
+    struct http *http = conn->http;
+    int64_t now_ms = conn->loop->now.boot_ms;
+    if (http != NULL && http->streaming) {
+        if (conn->out.len > EVENTS_UNREAD_BYTES)
+            return "does not read its events";
+        put_events(conn, RATES_KEPT);
+        return NULL;
+    }
+    if (http != NULL && http->begun_ms != 0) {
+        if (now_ms - http->begun_ms >= config->http.request_ms && !conn->closing) {
+            http->head_only = false;
+            refuse(conn, 408, "the request did not come in whole in time (http.request)");
+        }
+        return NULL;
+    }
+    if (conn->line == NULL && now_ms - conn->active_ms >= config->http.idle_ms)
+        return "is idle (http.idle)";
+    return NULL;
+}
+
+static void destroy(struct conn *conn)
+{
+    if (conn->http == NULL)
+        return;
+    buffer_finish(&conn->http->reply);
+    free(conn->http);
+    conn->http = NULL;
+}
+
+const struct protocol conn_http = {
+    .carry_out = carry_out,
+    .write = write_reply,
+    .write_late = write_late,
+    .sweep = sweep,
+    .destroy = destroy,
+    .refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
+               "Connection: close\r\n\r\n",
+    .lingers = true};

@@ -1,0 +1,22 @@
+/* Who may ask over HTTP at all, told from a request's head alone, before its body is read: pages of
+ * other sites in a browser may not (a page that names a loopback address must not reach this
+ * daemon), nor those without a credential where one is set. Pure. */
+#ifndef IDMINT_HTTP_GUARD_H
+#define IDMINT_HTTP_GUARD_H
+
+#include <stdbool.h>
+
+#include "http_api.h"
+#include "http_request.h"
+
+struct auth;
+struct config;
+
+/* false: `response` says why not. 421: Host is not on the list (DNS rebinding); 403: Origin is
+ * neither the daemon's own nor on the list, or Sec-Fetch-Site says cross-site; 401: a credential is
+ * asked for (auth not NULL) and not there, or wrong. `method` and path count for what is open. */
+bool http_guard(const struct http_request *request, const struct config *config,
+                const struct auth *auth, struct http_response *response)
+    __attribute__((warn_unused_result));
+
+#endif
