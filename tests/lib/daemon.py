@@ -70,7 +70,8 @@ def surroundings(more):
 
 class Daemon:
     """A daemon with its data in `folder`. Options are idmintd's; settings SECTION.KEY = VALUE.
-    `http`: where it serves HTTP ("127.0.0.1:0"); "": nowhere. `self.http`: the address it took."""
+    `http`: where it serves HTTP ("127.0.0.1:0"); nowhere by default, since the daemon's own default
+    is one port for all. `self.http`: the address it took."""
 
     def __init__(
         self,
@@ -78,7 +79,7 @@ class Daemon:
         *options,
         settings=None,
         listen="127.0.0.1:0",
-        http=None,
+        http="",
         store=None,
         wrap=(),
         binary=IDMINTD,
@@ -87,9 +88,7 @@ class Daemon:
         self.folder = str(folder)
         self.env = env or {}
         store = store or f"sqlite:{self.folder}/idmint.db"
-        self.command = [*wrap, binary, "--listen", listen, "--store", store]
-        if http is not None:
-            self.command += ["--http", http]
+        self.command = [*wrap, binary, "--listen", listen, "--store", store, "--http", http]
         for key, value in (settings or {}).items():
             self.command += ["--set", f"{key}={value}"]
         self.command += options
@@ -161,9 +160,7 @@ class Daemon:
         """Stops it and starts it again at the same address."""
         if self.running:
             self.stop()
-        self.command += ["--listen", ",".join(self.addresses)]
-        if self.http is not None:
-            self.command += ["--http", self.http]
+        self.command += ["--listen", ",".join(self.addresses), "--http", self.http or ""]
         return self.start()
 
 
