@@ -83,10 +83,15 @@ static const struct {
     const char *target;
     enum http_page page;
 } pages[] = {
-    {"/healthz", HTTP_PAGE_HEALTHZ},   {"/readyz", HTTP_PAGE_READYZ},
-    {"/leaderz", HTTP_PAGE_LEADERZ},   {"/metrics", HTTP_PAGE_METRICS},
-    {"/", HTTP_PAGE_STATUS},           {"/openapi.yaml", HTTP_PAGE_OPENAPI},
-    {"/v1/events", HTTP_PAGE_EVENTS},  {"/?", HTTP_PAGE_STATUS},
+    {"/healthz", HTTP_PAGE_HEALTHZ},
+    {"/readyz", HTTP_PAGE_READYZ},
+    {"/leaderz", HTTP_PAGE_LEADERZ},
+    {"/metrics", HTTP_PAGE_METRICS},
+    {"/", HTTP_PAGE_STATUS},
+    {"/openapi.yaml", HTTP_PAGE_OPENAPI},
+    {"/v1/warnings", HTTP_PAGE_WARNINGS},
+    {"/v1/events", HTTP_PAGE_EVENTS},
+    {"/?", HTTP_PAGE_STATUS},
     {"/%68ealthz", HTTP_PAGE_HEALTHZ},
 };
 
@@ -138,7 +143,7 @@ START_TEST(methods_are_those_of_allow)
 }
 END_TEST
 
-#define PATHS 15
+#define PATHS 16
 
 START_TEST(paths_are_counted)
 {
