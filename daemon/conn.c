@@ -208,6 +208,9 @@ enum dispatch_status conn_call(struct conn *conn, struct call *call)
         return outcome;
     }
     if (outcome == DISPATCH_WAITS) {
+        uint32_t served = call->repeat - call->request->replies; /* of a run, at once */
+        if (served > 0)
+            count_time(conn, call->command, conn->loop->read_us, served);
         call->request->command = call->command;
         call->request->read_us = conn->loop->read_us;
         enqueue(conn, call->request);

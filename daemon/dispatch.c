@@ -241,6 +241,7 @@ static enum dispatch_status queue(struct call *call)
                              LIMIT_MULTI_BYTES);
     }
     session->multi_count++;
+    call->command = NULL;
     resp_write_simple(call->out, "QUEUED");
     return DISPATCH_REPLIED;
 }

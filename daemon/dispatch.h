@@ -93,7 +93,7 @@ struct call {
     struct clock_now now;
     struct buffer *out;
 
-    const struct command *command; /* out; NULL where it is unknown */
+    const struct command *command; /* out; NULL where it is unknown, or queued for EXEC */
     uint32_t repeat;               /* out: so many identical commands were carried out; they stand
                                     * one behind the other, raw_len bytes each */
     struct request *request;       /* out with DISPATCH_WAITS: the caller owns it */

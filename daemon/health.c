@@ -16,6 +16,11 @@ enum health_store health_store(const struct store_worker_stats *stats, struct cl
     return HEALTH_STORE_ANSWERS;
 }
 
+int64_t health_answer_age(const struct store_worker_stats *stats, struct clock_now now)
+{
+    return now.boot_ms > stats->answered_ms ? now.boot_ms - stats->answered_ms : 0;
+}
+
 static void text_pair(struct json *json, const char *key, const char *text)
 {
     json_put_key(json, key);
@@ -53,7 +58,7 @@ static void write_fault(struct json *json, const struct store_worker_stats *stat
                         enum health_store fault, struct clock_now now)
 {
     int64_t since_ms = fault == HEALTH_STORE_FAILS ? stats->failing_ms : stats->busy_ms;
-    int64_t for_ms = now.boot_ms - since_ms;
+    int64_t for_ms = now.boot_ms > since_ms ? now.boot_ms - since_ms : 0;
     int64_t since_s = (now.real_ms - for_ms) / 1000;
     char time[OBJECTID_TIME_TEXT];
     if (fault == HEALTH_STORE_HANGS)
@@ -81,7 +86,7 @@ bool health_ready(const struct dispatch *dispatch, struct clock_now now, struct 
     text_pair(&text, "store", dispatch->store->backend->scheme);
     if (!ready)
         write_fault(&text, &stats, fault, now);
-    integer_pair(&text, "answered_ms_ago", now.boot_ms - stats.answered_ms);
+    integer_pair(&text, "answered_ms_ago", health_answer_age(&stats, now));
     json_close(&text, '}');
     return ready;
 }

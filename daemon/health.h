@@ -19,6 +19,8 @@ enum health_store {
     HEALTH_STORE_FAILS, /* its last commit failed */
     HEALTH_STORE_HANGS, /* a commit takes longer than a request may (limits.request) */
 };
+/* How old the last answer is. The worker's clock may be ahead of a loop's, read a turn ago. */
+int64_t health_answer_age(const struct store_worker_stats *stats, struct clock_now now);
 enum health_store health_store(const struct store_worker_stats *stats, struct clock_now now,
                                const struct config *config);
 

@@ -361,8 +361,10 @@ static void finish(struct app *app)
     if (app->server.config != NULL)
         server_finish(&app->server);
     counters_destroy(app->counters);
-    if (app->dispatch.uuid != NULL)
+    if (app->dispatch.uuid != NULL) {
         uuid_finish(&app->uuid);
+        rates_finish(&app->rates);
+    }
     store_close(app->store);
     if (app->base != NULL)
         event_base_free(app->base);

@@ -56,7 +56,7 @@ static void look_at_store(struct view *view, struct clock_now now)
     store_worker_look(view->dispatch->worker, &view->store);
     view->values[METRIC_STORE_UP] =
         health_store(&view->store, now, view->dispatch->config) == HEALTH_STORE_ANSWERS;
-    view->values[METRIC_STORE_AGE] = now.boot_ms - view->store.answered_ms;
+    view->values[METRIC_STORE_AGE] = health_answer_age(&view->store, now);
     view->values[METRIC_STORE_QUEUED] = (int64_t)view->store.queued;
 }
 

@@ -225,6 +225,11 @@ START_TEST(the_age_of_the_last_answer)
     metrics_write(&desk->dispatch, now, &out);
     buffer_append(&out, "", 1);
     ck_sample(out.data, "idmint_store_answer_age_seconds", "1.5");
+    buffer_finish(&out);
+    now.boot_ms = stats.answered_ms - 1;
+    metrics_write(&desk->dispatch, now, &out);
+    buffer_append(&out, "", 1);
+    ck_sample(out.data, "idmint_store_answer_age_seconds", "0");
 }
 END_TEST
 
