@@ -86,8 +86,6 @@ def test_value_to_be_issued_next(shop):
     daemon = shop.start(returns="before")
     with Client(daemon.address) as client:
         assert client.call("NEXT", "orders", 50) == [1, 50]
-    daemon.stop()
-    store(shop, 51)
     daemon.restart()
     with Client(daemon.address) as client:
         assert client.call("NEXT", "orders") == 51

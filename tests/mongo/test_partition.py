@@ -101,10 +101,12 @@ def test_a_daemon_is_cut_off_from_the_primary(shop, mode):
         for daemon in range(2):
             load.served(50, daemon)
         primary = shop.servers.primary()
+        before = load.watches[0].ids()
         shop.servers.way("first", primary, mode)
         load.refused(20, daemon=0)
         load.served(50, daemon=1)
-        load.ids(350, daemon=0)  # 3.5 s and a renewal that fails: the window is saved ahead
+        # 3.5 s and a renewal that fails: the window is saved ahead.
+        wait_until(lambda: load.watches[0].ids() >= before + 350, "ids are issued meanwhile")
         shop.servers.way("first", primary, FORWARD)
         for daemon in range(2):
             load.served(50, daemon)
