@@ -132,7 +132,7 @@ static const struct row rows[] = {
      "What is served without a password where one is set", true, false},
     {"http", "request", KIND_DURATION, AT(http.request_ms), "10s", 100, HOUR_MS, UNIT_DURATION,
      "Time within which a whole request must have come in", true, false},
-    {"http", "idle", KIND_DURATION, AT(http.idle_ms), "60s", 100, HOUR_MS, UNIT_DURATION,
+    {"http", "idle", KIND_DURATION, AT(http.idle_ms), "1m", 100, HOUR_MS, UNIT_DURATION,
      "A connection without a request for so long is closed", true, false},
     {"http", "body", KIND_SIZE, AT(http.body_bytes), "64KiB", 1024, 1 << 20, UNIT_SIZE,
      "The longest body of a request", true, false},

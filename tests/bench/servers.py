@@ -84,7 +84,7 @@ class Idmintd(Server):
         folder = os.path.join(self.folder, f"idmint-{self.port}")
         os.makedirs(folder)
         self.process = subprocess.Popen(
-            [self.program, "--listen", f"127.0.0.1:{self.port}", "--store",
+            [self.program, "--listen", f"127.0.0.1:{self.port}", "--http", "", "--store",
              self.store or f"sqlite:{folder}/idmint.db", *self.options],
             stderr=subprocess.DEVNULL)
         self.wait_until_it_answers()
