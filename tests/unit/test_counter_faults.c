@@ -169,6 +169,7 @@ START_TEST(floor_of_the_store_counts)
     bench_restart(bench);
     ask(bench, &wish, "a", 1);
     pick(bench, &batch);
+    ck_assert_uint_eq(batch.count, 1);
     commit(bench, &batch);
     batch.ops[0]->floor = 20 + _i;
     finish(&batch);
