@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+import http_bench
 import mongo
 from servers import Idmintd, Redis, cpu_seconds, resident_bytes, talk
 
@@ -50,6 +51,11 @@ class Table:
               f"{' {:7.2f} {:7.2f}'.format(*work) if work else ''}"
               f"{'' if ok else '  not reached'}", flush=True)
 
+    def pairs(self, name, pairs, reach):
+        """Of each round ours and the peer's: rate and work."""
+        rates, work = zip(*[zip(*pair) for pair in pairs])
+        self.row(name, *zip(*rates), reach, [statistics.median(us) for us in zip(*work)])
+
     def bound(self, name, values, unit, reach, at_most):
         value = statistics.median(values)
         ok = value <= reach if at_most else value >= reach
@@ -61,9 +67,7 @@ class Table:
 
 def against(table, name, ours, peer, reach, rounds):
     ours(), peer()  # warm up
-    pairs = [(ours(), peer()) for _ in range(rounds)]
-    rates, work = zip(*[zip(*pair) for pair in pairs])
-    table.row(name, *zip(*rates), reach, [statistics.median(us) for us in zip(*work)])
+    table.pairs(name, [(ours(), peer()) for _ in range(rounds)], reach)
 
 
 def speed(table, args, folder):
@@ -124,20 +128,25 @@ def memory(table, args, folder):
                     [held / count - name_bytes], "bytes", 150, at_most=True)
 
 
+PARTS = {"speed": speed, "ids": ids, "memory": memory, "http": http_bench.measure,
+         "mongo": mongo.measure}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--idmintd", default="build/daemon/idmintd")
-    parser.add_argument("--idmint", default="build/client/idmint")
-    parser.add_argument("--direct", default="build/tests/mongo_direct")
+    parser.add_argument("--idmintd", default="build-bench/daemon/idmintd")
+    parser.add_argument("--idmint", default="build-bench/client/idmint")
+    parser.add_argument("--direct", default="build-bench/tests/mongo_direct")
+    parser.add_argument("--webdis", default="build-webdis/usr/bin/webdis")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each measure")
     parser.add_argument("--scale", type=float, default=1.0, help="requests of a round, as a factor")
-    parser.add_argument("parts", nargs="*", default=["speed", "ids", "memory", "mongo"],
-                        help="speed, ids, memory, mongo (default: all)")
+    parser.add_argument("parts", nargs="*", default=list(PARTS),
+                        help=f"{', '.join(PARTS)} (default: all)")
     args = parser.parse_args()
     table = Table()
     for part in args.parts:
         with tempfile.TemporaryDirectory(prefix="idmint-bench-") as folder:
-            {"speed": speed, "ids": ids, "memory": memory, "mongo": mongo.measure}[part](table, args, folder)
+            PARTS[part](table, args, folder)
     print(f"{table.missed} of the measures not reached" if table.missed else "all reached")
     return 0
 

@@ -76,15 +76,17 @@ class Redis(Server):
 
 
 class Idmintd(Server):
-    def __init__(self, program, folder, *options, store=None):
+    def __init__(self, program, folder, *options, store=None, http=False):
         self.program, self.folder, self.options, self.store = program, folder, options, store
+        self.http = free_port() if http else 0
 
     def __enter__(self):
         self.port = free_port()
         folder = os.path.join(self.folder, f"idmint-{self.port}")
         os.makedirs(folder)
         self.process = subprocess.Popen(
-            [self.program, "--listen", f"127.0.0.1:{self.port}", "--http", "", "--store",
+            [self.program, "--listen", f"127.0.0.1:{self.port}", "--http",
+             f"127.0.0.1:{self.http}" if self.http else "", "--store",
              self.store or f"sqlite:{folder}/idmint.db", *self.options],
             stderr=subprocess.DEVNULL)
         self.wait_until_it_answers()
