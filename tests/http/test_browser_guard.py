@@ -11,6 +11,8 @@ from metrics import Scrape
 import pytest
 from resp import Client
 
+pytestmark = pytest.mark.once
+
 FOREIGN = ["evil.test", "127.0.0.1", "localhost"]  # the latter: other services of the machine
 
 

@@ -10,6 +10,8 @@ from daemon import ROOT
 from http_json import Api
 import pytest
 
+pytestmark = pytest.mark.once
+
 FOLDER = os.path.join(ROOT, "client/examples/http")
 COMMANDS = {
     "curl.sh": ["sh"],

@@ -23,6 +23,8 @@ sys.path.insert(0, ADOPT)
 import shop as adopt  # noqa: E402
 import tour  # noqa: E402
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def seeded(shop):
