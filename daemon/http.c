@@ -75,6 +75,11 @@ static void put_head(struct conn *conn, const struct http_response *response, st
         put_header(out, "Content-Type", response->content_type);
     if (response->allow != NULL)
         put_header(out, "Allow", response->allow);
+    if (response->allow != NULL && response->status == 204) {
+        put_header(out, "Access-Control-Allow-Methods", response->allow);
+        put(out, "Access-Control-Allow-Headers: Authorization, Content-Type, If-None-Match\r\n");
+        put(out, "Access-Control-Max-Age: 600\r\n");
+    }
     if (response->etag[0] != '\0')
         put_header(out, "ETag", response->etag);
     if (response->location[0] != '\0')
@@ -90,6 +95,10 @@ static void put_head(struct conn *conn, const struct http_response *response, st
     if (response->no_store)
         put(out, "Cache-Control: no-store\r\n");
     put(out, "X-Content-Type-Options: nosniff\r\n");
+    if (http->shared_with[0] != '\0') {
+        put_header(out, "Access-Control-Allow-Origin", http->shared_with);
+        put(out, "Access-Control-Expose-Headers: ETag, Location, Retry-After\r\nVary: Origin\r\n");
+    }
     if (conn->closing || http->streaming)
         put(out, "Connection: close\r\n");
     else if (http->http_1_0)
@@ -262,6 +271,17 @@ static void answer_page(struct conn *conn, enum http_page page, struct http_resp
 
 /* --- Requests --- */
 
+/* May a page of a listed site ask what it is about to ask? (A preflight request.) */
+static void answer_preflight(struct conn *conn)
+{
+    struct http_response response;
+    http_response_init(&response);
+    response.status = 204;
+    response.allow = "GET, HEAD, POST, PUT, PATCH, DELETE";
+    put_response(conn, &response, conn_sink(conn));
+    http_response_finish(&response);
+}
+
 static void call_command(struct conn *conn)
 {
     struct http *http = conn->http;
@@ -310,12 +330,19 @@ static void carry_out_request(struct conn *conn, const struct http_request *requ
 /* By the head alone; where it may not be, the body is not waited for. */
 static bool is_let_in(struct conn *conn, const struct http_request *request, bool whole)
 {
+    struct http *http = conn->http;
     struct http_response response;
     http_response_init(&response);
+    http->shared_with[0] = '\0';
+    if (http_guard_shares(request, conn_config(conn)) &&
+        request->origin.len < sizeof http->shared_with) {
+        memcpy(http->shared_with, request->origin.data, request->origin.len);
+        http->shared_with[request->origin.len] = '\0';
+    }
     bool in = http_guard(request, conn_config(conn), conn->loop->server->dispatch->auth, &response);
     if (!in) {
-        conn->http->head_only = request->method == HTTP_METHOD_HEAD;
-        conn->http->keep_alive = conn->http->keep_alive && whole;
+        http->head_only = request->method == HTTP_METHOD_HEAD;
+        http->keep_alive = http->keep_alive && whole;
         put_response(conn, &response, conn_sink(conn));
     }
     http_response_finish(&response);
@@ -379,13 +406,17 @@ static size_t carry_out(struct conn *conn, const char *data, size_t len)
     http->http_1_0 = status != HTTP_BAD && request.http_1_0;
     http->keep_alive = status != HTTP_BAD && request.keep_alive;
     if (status == HTTP_BAD) {
+        http->shared_with[0] = '\0';
         refuse(conn, bad_status, why);
         used = 0;
     } else if (status == HTTP_MORE) {
         wait_for_more(conn, &request, head, used);
         used = 0;
     } else if (is_let_in(conn, &request, true)) {
-        carry_out_request(conn, &request);
+        if (request.method == HTTP_METHOD_OPTIONS && http->shared_with[0] != '\0')
+            answer_preflight(conn);
+        else
+            carry_out_request(conn, &request);
     }
     buffer_finish(&decoded);
     return used;

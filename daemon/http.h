@@ -16,10 +16,11 @@ struct http {
     bool keep_alive;       /* of that request */
     bool http_1_0;
     bool head_only;
-    bool continued;      /* "100 Continue" has been sent for the request that is coming in */
-    bool streaming;      /* events, until the client goes */
-    uint64_t last_event; /* the last one sent */
-    int64_t begun_ms;    /* when the request that is coming in began; 0: none */
+    char shared_with[128]; /* the origin of another site whose page may read the answer; "": none */
+    bool continued;        /* "100 Continue" has been sent for the request that is coming in */
+    bool streaming;        /* events, until the client goes */
+    uint64_t last_event;   /* the last one sent */
+    int64_t begun_ms;      /* when the request that is coming in began; 0: none */
 };
 
 #endif

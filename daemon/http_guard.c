@@ -162,6 +162,11 @@ static bool refuse(struct http_response *response, int status, enum error_word w
     return false;
 }
 
+bool http_guard_shares(const struct http_request *request, const struct config *config)
+{
+    return request->origin.data != NULL && in_list(config->http.origins, request->origin);
+}
+
 bool http_guard(const struct http_request *request, const struct config *config,
                 const struct auth *auth, struct http_response *response)
 {
@@ -170,6 +175,8 @@ bool http_guard(const struct http_request *request, const struct config *config,
     if (!origin_is_known(config, request))
         return refuse(response, 403, ERROR_NONE,
                       "pages of other sites may not call (http.origins)");
+    if (request->method == HTTP_METHOD_OPTIONS && http_guard_shares(request, config))
+        return true;
     if (auth == NULL || in_list(config->http.open_paths, request->path))
         return true;
     if (request->authorization.data == NULL)

@@ -14,9 +14,14 @@ struct config;
 
 /* false: `response` says why not. 421: Host is not on the list (DNS rebinding); 403: Origin is
  * neither the daemon's own nor on the list, or Sec-Fetch-Site says cross-site; 401: a credential is
- * asked for (auth not NULL) and not there, or wrong. `method` and path count for what is open. */
+ * asked for (auth not NULL) and not there, or wrong. A browser's question whether such a page may
+ * ask (OPTIONS) carries no credential and needs none. */
 bool http_guard(const struct http_request *request, const struct config *config,
                 const struct auth *auth, struct http_response *response)
     __attribute__((warn_unused_result));
+
+/* The request comes from a page of another site that is on the list: it may read the answer (CORS,
+ * https://fetch.spec.whatwg.org/#http-cors-protocol). */
+bool http_guard_shares(const struct http_request *request, const struct config *config);
 
 #endif

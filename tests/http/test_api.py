@@ -486,6 +486,34 @@ def test_credentials(guarded):
             assert (answer.status, problem["type"]) == (401, URN + "wrongpass")
 
 
+# --- Pages of other sites
+
+
+def test_a_listed_site_may_read(start_http, tmp_path):
+    passwords = tmp_path / "passwords"
+    passwords.write_text("secret\n")
+    passwords.chmod(0o600)
+    settings = {"http.origins": "https://app.test", "auth.password_file": str(passwords)}
+    with Api(start_http(settings=settings)[1]) as api:
+        asked = api.send("OPTIONS", "/v1/oids", Origin="https://app.test")
+        assert asked.status == 204
+        assert asked.headers["Access-Control-Allow-Origin"] == "https://app.test"
+        assert "POST" in asked.headers["Access-Control-Allow-Methods"]
+        assert "Authorization" in asked.headers["Access-Control-Allow-Headers"]
+        good = {"Authorization": "Bearer secret", "Origin": "https://app.test"}
+        answer = api.post("/v1/oids", **good)
+        assert answer.status == 200
+        assert answer.headers["Access-Control-Allow-Origin"] == "https://app.test"
+        assert api.post("/v1/oids", Origin="https://app.test").status == 401
+        for method in ["OPTIONS", "POST"]:
+            answer = api.send(method, "/v1/oids", **{**good, "Origin": "https://other.test"})
+            assert answer.status == 403
+            assert answer.headers["Access-Control-Allow-Origin"] is None
+        # What was allowed to one is not told the next.
+        answer = api.post("/v1/oids", Authorization="Bearer secret")
+        assert answer.headers["Access-Control-Allow-Origin"] is None
+
+
 # --- When the store fails
 
 
