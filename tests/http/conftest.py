@@ -20,3 +20,9 @@ def start_http(start_daemon):
         return daemon, daemon.http
 
     return start
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if {"browser", "chromium"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.once)
