@@ -284,10 +284,10 @@ static void resume(struct conn *conn)
  * own. false: close at once. */
 static bool conn_linger(struct conn *conn)
 {
-    if (conn->linger_ms != 0)
-        return true;
     if (!conn->protocol->lingers || conn->eof || conn->loop->stopping)
         return false;
+    if (conn->linger_ms != 0)
+        return true;
     conn->linger_ms = conn->loop->now.boot_ms;
     return shutdown(conn->fd, SHUT_WR) == 0;
 }
