@@ -380,10 +380,9 @@ static bool has_state(struct conn *conn)
 
 static size_t carry_out(struct conn *conn, const char *data, size_t len)
 {
-    struct http *http = conn->http;
     if (!has_state(conn))
         return 0;
-    http = conn->http;
+    struct http *http = conn->http;
     if (conn->line != NULL) {
         conn->held = true;
         return 0;

@@ -9,7 +9,8 @@
 
 static bool same(struct http_text text, const char *other, size_t other_len)
 {
-    return text.len == other_len && strncasecmp(text.data, other, other_len) == 0;
+    return text.data != NULL && text.len == other_len &&
+           strncasecmp(text.data, other, other_len) == 0;
 }
 
 /* Is the text one of a list by comma? NULL: an empty list. Case does not matter. */
