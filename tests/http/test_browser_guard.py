@@ -59,29 +59,21 @@ def site():
 
 
 @pytest.fixture(scope="module")
-def shut(tmp_path_factory, start_module_daemon):
-    return start_module_daemon()
+def shut(tmp_path_factory):
+    """In its default settings."""
+    daemon = Daemon(tmp_path_factory.mktemp("data"), http="127.0.0.1:0").start()
+    yield daemon
+    daemon.stop()
 
 
 @pytest.fixture(scope="module")
-def opened(site, start_module_daemon):
-    origins = ", ".join(site.origin(name) for name in FOREIGN)
-    return start_module_daemon({"http.origins": origins, "http.hosts": "evil.test"})
-
-
-@pytest.fixture(scope="module")
-def start_module_daemon(tmp_path_factory):
-    started = []
-
-    def start(settings=None):
-        folder = tmp_path_factory.mktemp("data")
-        daemon = Daemon(folder, http="127.0.0.1:0", settings=settings).start()
-        started.append(daemon)
-        return daemon
-
-    yield start
-    for daemon in started:
-        daemon.stop()
+def opened(tmp_path_factory, site):
+    """Told to let them in."""
+    settings = {"http.origins": site.origin("evil.test"), "http.hosts": "evil.test"}
+    folder = tmp_path_factory.mktemp("data")
+    daemon = Daemon(folder, http="127.0.0.1:0", settings=settings).start()
+    yield daemon
+    daemon.stop()
 
 
 class Watch:
@@ -93,7 +85,7 @@ class Watch:
 
     def answers(self):
         """By status class, without the scrapes."""
-        counts = Scrape(self.daemon).since(self.before, "http_requests_total", "code")
+        counts = Scrape(self.daemon).since(self.before, "http_requests_total", "status")
         counts["2xx"] = counts.get("2xx", 0) - 1
         return {status: count for status, count in counts.items() if count}
 
@@ -155,6 +147,9 @@ WAYS = {
         socket.onopen = () => done(['open']);
         socket.onerror = () => done(['error']);""",
 }
+# Reads that carry no Origin. From another port of the same host they are let through, as links are,
+# and the answer stays unread.
+BLIND = {("127.0.0.1", way) for way in ("fetch, read, no-cors", "image", "script")}
 LEARNT_NOTHING = (["refused"], ["opaque"], ["loaded"], ["sent"], ["error"])
 
 
@@ -177,7 +172,7 @@ def test_a_foreign_page_is_refused(name, way, chromium, site, shut):
     learnt = act(chromium, site.origin(name) + "/", way, f"http://{shut.http}")
     assert learnt[:1] in LEARNT_NOTHING, learnt
     answers = watch.answers()
-    assert set(answers) == {"4xx"}, answers  # it came, and was refused
+    assert set(answers) == {"2xx" if (name, way) in BLIND else "4xx"}, answers
     nothing_was_taken(shut, watch)
 
 

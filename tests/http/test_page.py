@@ -349,6 +349,26 @@ def test_the_daemon_goes_away_and_comes_back(page, served, client):
     page.wait(lambda: page.all("#make-result textarea"), "an id")
 
 
+def test_more_pages_than_a_browser_has_connections(browser, served):
+    first = browser.driver.current_window_handle
+    try:
+        for _ in range(8):
+            browser.driver.switch_to.new_window("tab")
+            open_page(browser, served)
+        browser.click("#make button")
+        browser.wait(lambda: browser.all("#make-result textarea"), "an id")
+        back = browser.driver.window_handles[1]
+        browser.driver.switch_to.window(back)
+        samples = browser.run("return samples.length")
+        browser.wait(lambda: browser.run("return samples.length") > samples, "news")
+        browser.wait_text("#state", "live")
+    finally:
+        for handle in set(browser.driver.window_handles) - {first}:
+            browser.driver.switch_to.window(handle)
+            browser.driver.close()
+        browser.driver.switch_to.window(first)
+
+
 def test_the_store_goes_away_and_comes_back(browser, start_daemon, tmp_path):
     fault = tmp_path / "fault"
     fault.write_text("ok")
@@ -390,7 +410,7 @@ def test_with_a_password(browser, start_daemon, tmp_path):
     daemon = start_daemon(http="127.0.0.1:0", settings={"auth.password_file": path})
     browser.open(url(daemon))
     assert not browser.all("#state")  # the browser asks for the password; here, nobody answers
-    browser.open(f"http://x:open-sesame@{daemon.http}/")
+    browser.open(f"http://default:open-sesame@{daemon.http}/")
     browser.wait_text("#state", "live")
     browser.wait_text("#version", "version 0.")
     browser.click("#make button")
