@@ -20,6 +20,8 @@
 
 /* A reader of events that has left so much unread is dropped. */
 #define EVENTS_UNREAD_BYTES 8192
+/* A connection that is idle keeps so much for its next reply. */
+#define REPLY_KEPT_BYTES 1024
 /* How many of the events that were missed a reader gets at first. */
 #define EVENTS_AT_FIRST RATES_KEPT
 
@@ -156,7 +158,7 @@ static void put_reply(struct conn *conn, struct buffer *out)
     response.body.failed = response.body.failed || http->reply.failed;
     put_response(conn, &response, out);
     http_response_finish(&response);
-    if (http->reply.capacity > LOOP_READ_BYTES)
+    if (http->reply.capacity > REPLY_KEPT_BYTES)
         buffer_finish(&http->reply);
 }
 
@@ -401,6 +403,8 @@ static size_t carry_out(struct conn *conn, const char *data, size_t len)
     buffer_init(&decoded, 0);
     int status =
         http_read_request(data, len, &limits, &decoded, &request, &used, &head, &bad_status, &why);
+    if (status == HTTP_OK)
+        http->begun_ms = 0;
     http->head_only = false;
     http->http_1_0 = status != HTTP_BAD && request.http_1_0;
     http->keep_alive = status != HTTP_BAD && request.keep_alive;
