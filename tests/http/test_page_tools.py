@@ -1,4 +1,4 @@
-"""The status page's tools in a real Chromium: ObjectIds, and the forms that ask before they take."""
+"""The status page's tools in a real Chromium: ObjectIds, and forms that ask before they take."""
 
 import re
 
@@ -133,8 +133,13 @@ def test_decode(page):
 
 @pytest.mark.parametrize(
     "text",
-    ["6553f1003f2a91c8d4003039", "6553F1003F2A91C8D4003039", ' ObjectId("6553f1003f2a91c8d4003039") ']
-    + ["'6553f1003f2a91c8d4003039'", "ObjectId('6553f1003f2a91c8d4003039')"],
+    [
+        "6553f1003f2a91c8d4003039",
+        "6553F1003F2A91C8D4003039",
+        "'6553f1003f2a91c8d4003039'",
+        "ObjectId('6553f1003f2a91c8d4003039')",
+        ' ObjectId("6553f1003f2a91c8d4003039") ',
+    ],
 )
 def test_decode_as_it_stands_in_a_log(text, page):
     page.write("#decode-id", text + Keys.ENTER)
