@@ -492,6 +492,8 @@ def test_on_a_phone(browser, served, client):
             .filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24)
             .map(e => e.outerHTML)""")
     assert low == []
+    assert browser.find("#rows .also").is_displayed()  # in place of the columns
+    assert not any(cell.is_displayed() for cell in browser.all("#counters .extra, #counters th"))
     # Two of a row's cells may not lie on each other.
     assert browser.run("""const box = s => document.querySelector(s).getBoundingClientRect();
         return box('#rows td.value').right <= box('#rows td.used').left""")
