@@ -82,7 +82,7 @@ static bool origin_is_known(const struct config *config, const struct http_reque
                in_list(config->http.origins, request->origin);
     /* Some requests of other sites' pages, as for an image, carry no Origin. */
     return request->sec_fetch_site.data == NULL ||
-           in_list("same-origin, same-site, none", request->sec_fetch_site);
+           in_list("same-origin, none", request->sec_fetch_site);
 }
 
 /* --- Credentials --- */
@@ -137,7 +137,8 @@ static bool check_pair(const struct auth *auth, const char *pair, size_t len)
     if (colon == NULL)
         return false;
     size_t user_len = (size_t)(colon - pair);
-    return auth_check(auth, pair, user_len, colon + 1, len - user_len - 1);
+    /* No name: whoever a browser's dialog asks may know the password alone. */
+    return auth_check(auth, user_len > 0 ? pair : NULL, user_len, colon + 1, len - user_len - 1);
 }
 
 /* Bearer PASSWORD or NAME:PASSWORD (RFC 6750); Basic base64(NAME:PASSWORD) (RFC 7617). */

@@ -475,7 +475,8 @@ def test_credentials(guarded):
     wrong = base64.b64encode(b"default:wrong").decode()
     with Api(guarded) as api:
         assert api.get("/healthz").status == 200
-        for good in ["Bearer secret", f"Basic {basic}", f"basic {basic}"]:
+        nameless = base64.b64encode(b":secret").decode()
+        for good in ["Bearer secret", f"Basic {basic}", f"basic {basic}", f"Basic {nameless}"]:
             assert api.post("/v1/oids", Authorization=good).status == 200
         for path in ["/v1/info", "/", "/metrics", "/openapi.yaml", "/nowhere"]:
             answer, problem = api.problem("GET", path)
