@@ -470,8 +470,8 @@ void config_init(struct config *config)
     for (size_t i = 0; i < ROWS; i++) {
         union parsed parsed = {0};
         /* Texts stand for themselves until they are set, so that this can not fail. */
-        if (rows[i].kind == KIND_TEXT)
-            parsed.text = (char *)rows[i].fallback;
+        if (is_text(&rows[i]))
+            parsed.text = rows[i].fallback[0] != '\0' ? (char *)rows[i].fallback : NULL;
         else
             (void)parse(&rows[i], rows[i].fallback, &parsed);
         put(config, &rows[i], &parsed);
