@@ -6,6 +6,7 @@ import pytest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 
 from daemon import Daemon  # noqa: E402
+from faulty_store import FaultyStore  # noqa: E402
 from resp import Client  # noqa: E402
 
 
@@ -45,3 +46,11 @@ def daemon(start_daemon):
 def client(daemon):
     with Client(daemon.address) as client:
         yield client
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store for a daemon; it does well again at the end."""
+    made = FaultyStore(tmp_path / "fault")
+    yield made
+    made.set("ok")

@@ -11,28 +11,6 @@ from resp import Client, Error, encode
 QUIET = {"oid.window": "1h"}  # the high water is saved at the start alone
 
 
-class Store:
-    """A memory store that does what its file says."""
-
-    def __init__(self, path):
-        self.path = path
-        self.uri = f"memory:?fault_file={path}"
-        self.set("ok")
-
-    def set(self, word):
-        # By rename, so that no reader meets an empty file.
-        fresh = self.path.with_suffix(".new")
-        fresh.write_text(word)
-        fresh.replace(self.path)
-
-
-@pytest.fixture
-def store(tmp_path):
-    made = Store(tmp_path / "fault")
-    yield made
-    made.set("ok")
-
-
 @pytest.fixture
 def start_on(store, start_daemon):
     def start(**settings):

@@ -518,32 +518,10 @@ def test_a_listed_site_may_read(start_http, tmp_path):
 # --- When the store fails
 
 
-class Store:
-    """A memory store that does what its file says."""
-
-    def __init__(self, path):
-        self.path = path
-        self.set("ok")
-
-    def set(self, word):
-        fresh = self.path.with_suffix(".new")  # by rename, so that no reader meets an empty file
-        fresh.write_text(word)
-        fresh.replace(self.path)
-
-
-@pytest.fixture
-def store(tmp_path):
-    made = Store(tmp_path / "fault")
-    yield made
-    made.set("ok")
-
-
 @pytest.fixture
 def frail(store, start_http):
     """The API of a daemon on that store."""
-    daemon, address = start_http(
-        store=f"memory:?fault_file={store.path}", settings={"oid.window": "1h"}
-    )
+    daemon, address = start_http(store=store.uri, settings={"oid.window": "1h"})
     with Api(address) as api:
         api.ok("POST", "/v1/oids")  # the first window is saved
         yield api
