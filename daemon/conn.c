@@ -121,6 +121,8 @@ static void conn_send(struct conn *conn)
             conn->dead = true;
     }
     conn->loop->sent += sent;
+    if (sent > 0)
+        conn->active_ms = conn->loop->now.boot_ms;
     if (conn->dead) {
         fresh->len = 0;
         fresh->failed = false;

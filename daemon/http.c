@@ -117,7 +117,7 @@ static void put_response(struct conn *conn, const struct http_response *response
         body = response->fixed;
     if (response->body.failed)
         out->failed = true;
-    conn->closing = conn->closing || !http->keep_alive;
+    conn->closing = conn->closing || !http->keep_alive || conn->loop->stopping;
     put_head(conn, response, out);
     if (response->fixed.data == document_page.data)
         put_page_headers(out);
@@ -185,7 +185,12 @@ static void start_events(struct conn *conn, const struct http_request *request)
     response.content_type = "text/event-stream";
     response.no_store = true;
     if (http->head_only) {
-        put_response(conn, &response, out);
+        /* As GET's: no length is known. */
+        conn->closing = true;
+        put_head(conn, &response, out);
+        put(out, "X-Accel-Buffering: no\r\n\r\n");
+        metrics_count(&conn->loop->metrics.http_requests[2], 1);
+        http->begun_ms = 0;
         return;
     }
     if (request->last_event_id.data != NULL &&
@@ -459,7 +464,8 @@ static const char *sweep(struct conn *conn, const struct config *config)
         }
         return NULL;
     }
-    if (conn->line == NULL && now_ms - conn->active_ms >= config->http.idle_ms)
+    if (conn->line == NULL && conn->out.len == 0 &&
+        now_ms - conn->active_ms >= config->http.idle_ms)
         return "is idle (http.idle)";
     return NULL;
 }

@@ -144,7 +144,7 @@ static bool check_pair(const struct auth *auth, const char *pair, size_t len)
 /* Bearer PASSWORD or NAME:PASSWORD (RFC 6750); Basic base64(NAME:PASSWORD) (RFC 7617). */
 static bool credential_is_right(const struct auth *auth, struct http_text authorization)
 {
-    char pair[1024];
+    char pair[2048]; /* more than a name and a password of the file may have together */
     struct http_text rest = authorization;
     if (has_scheme(&rest, "Bearer"))
         return auth_check(auth, NULL, 0, rest.data, rest.len) ||

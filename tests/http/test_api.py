@@ -487,6 +487,22 @@ def test_credentials(guarded):
             assert (answer.status, problem["type"]) == (401, URN + "wrongpass")
 
 
+def test_long_credentials(start_http, tmp_path):
+    passwords = tmp_path / "passwords"
+    pair = "bob:" + 1020 * "q"
+    passwords.write_text(pair + "\n")
+    passwords.chmod(0o600)
+    with Api(start_http(settings={"auth.password_file": str(passwords)})[1]) as api:
+        basic = base64.b64encode(pair.encode()).decode()
+        for good in [f"Bearer {pair}", f"Basic {basic}"]:
+            assert api.post("/v1/oids", Authorization=good).status == 200
+
+
+def test_head_of_an_endless_answer_has_no_length(api):
+    answer = api.send("HEAD", "/v1/events")
+    assert answer.status == 200 and answer.headers["Content-Length"] is None
+
+
 # --- Pages of other sites
 
 

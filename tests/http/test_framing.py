@@ -3,6 +3,7 @@
 import contextlib
 import re
 import select
+import socket
 import time
 
 import pytest
@@ -369,3 +370,23 @@ def test_client_that_never_reads(start_daemon):
                 assert daemon.rss_bytes() < most
             raise AssertionError("it took all")
         assert other.request(GET).status == 200
+
+
+def test_who_reads_is_not_idle(start_daemon):
+    """A client that takes longer than http.idle to read what it asked for gets all of it."""
+    address = start_daemon(http="127.0.0.1:0", settings={"http.idle": "1s"}).http
+    host, port = address.rsplit(":", 1)
+    ask = message("POST /v1/oids", JSON, body=b'{"count":100000}')
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.settimeout(60)
+        sock.connect((host, int(port)))
+        sock.sendall(ask * 3 + get("Connection: close"))
+        began, received = time.monotonic(), b""
+        # A part of it at a time, until the idle time is long over; then the rest.
+        while data := sock.recv(4096 if time.monotonic() - began < 4 else 1 << 20):
+            received += data
+            if time.monotonic() - began < 4:
+                time.sleep(0.004)
+    assert received.count(b"HTTP/1.1 200 OK") == 4
+    assert received.count(b'"count":100000') == 3
