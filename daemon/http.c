@@ -1,9 +1,11 @@
 #include "http.h"
 
 #include <inttypes.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 
 #include "config.h"
@@ -22,8 +24,6 @@
 #define EVENTS_UNREAD_BYTES 8192
 /* A connection that is idle keeps so much for its next reply. */
 #define REPLY_KEPT_BYTES 1024
-/* How many of the events that were missed a reader gets at first. */
-#define EVENTS_AT_FIRST RATES_KEPT
 
 /* --- Answers --- */
 
@@ -57,13 +57,6 @@ static void put_date(struct buffer *out, int64_t real_ms)
     put(out, kept.text);
 }
 
-static void put_page_headers(struct buffer *out)
-{
-    put_header(out, "Content-Security-Policy", PAGE_POLICY);
-    put_header(out, "X-Frame-Options", "DENY");
-    put_header(out, "Referrer-Policy", "no-referrer");
-}
-
 static void put_head(struct conn *conn, const struct http_response *response, struct buffer *out)
 {
     const struct http *http = conn->http;
@@ -77,11 +70,6 @@ static void put_head(struct conn *conn, const struct http_response *response, st
         put_header(out, "Content-Type", response->content_type);
     if (response->allow != NULL)
         put_header(out, "Allow", response->allow);
-    if (response->allow != NULL && response->status == 204) {
-        put_header(out, "Access-Control-Allow-Methods", response->allow);
-        put(out, "Access-Control-Allow-Headers: Authorization, Content-Type, If-None-Match\r\n");
-        put(out, "Access-Control-Max-Age: 600\r\n");
-    }
     if (response->etag[0] != '\0')
         put_header(out, "ETag", response->etag);
     if (response->location[0] != '\0')
@@ -97,6 +85,8 @@ static void put_head(struct conn *conn, const struct http_response *response, st
     if (response->no_store)
         put(out, "Cache-Control: no-store\r\n");
     put(out, "X-Content-Type-Options: nosniff\r\n");
+    if (response->more_head != NULL)
+        put(out, response->more_head);
     if (http->shared_with[0] != '\0') {
         put_header(out, "Access-Control-Allow-Origin", http->shared_with);
         put(out, "Access-Control-Expose-Headers: ETag, Location, Retry-After\r\nVary: Origin\r\n");
@@ -105,6 +95,13 @@ static void put_head(struct conn *conn, const struct http_response *response, st
         put(out, "Connection: close\r\n");
     else if (http->http_1_0)
         put(out, "Connection: keep-alive\r\n");
+}
+
+static void count_answer(struct conn *conn, int status)
+{
+    metrics_count(&conn->loop->metrics.http_requests[status / 100], 1);
+    conn->http->begun_ms = 0;
+    conn->http->continued = false;
 }
 
 /* The whole answer goes to `out`. The connection closes behind it unless the client keeps it. */
@@ -119,8 +116,6 @@ static void put_response(struct conn *conn, const struct http_response *response
         out->failed = true;
     conn->closing = conn->closing || !http->keep_alive || conn->loop->stopping;
     put_head(conn, response, out);
-    if (response->fixed.data == document_page.data)
-        put_page_headers(out);
     /* RFC 9110, 8.6: none of these has a body. */
     if (response->status != 204 && response->status != 304) {
         char line[48];
@@ -132,9 +127,7 @@ static void put_response(struct conn *conn, const struct http_response *response
     put(out, "\r\n");
     if (!http->head_only)
         buffer_append(out, body.data, body.len);
-    metrics_count(&conn->loop->metrics.http_requests[response->status / 100], 1);
-    http->begun_ms = 0;
-    http->continued = false;
+    count_answer(conn, response->status);
 }
 
 /* A request that can not be carried out, nor read past. */
@@ -164,47 +157,64 @@ static void put_reply(struct conn *conn, struct buffer *out)
 
 /* --- Events --- */
 
-static void put_events(struct conn *conn, unsigned most)
+static void put_events(struct conn *conn)
 {
     struct http *http = conn->http;
     uint64_t before = http->last_event;
     struct buffer *out = conn_sink(conn);
-    rates_events(conn->loop->server->rates, &http->last_event, most, out);
+    rates_events(conn->loop->server->rates, &http->last_event, RATES_KEPT, out);
     if (http->last_event == before)
         put(out, ": nothing new\n\n"); /* a heartbeat: who is gone is found out */
 }
 
+/* The number in Last-Event-ID; 0: none, or none that was ever told. */
+static uint64_t last_event(const struct http_request *request)
+{
+    int64_t last = 0;
+    if (request->last_event_id.data != NULL &&
+        (!resp_parse_integer(request->last_event_id.data, request->last_event_id.len, &last) ||
+         last < 0))
+        last = 0;
+    return (uint64_t)last;
+}
+
+/* An answer without an end, and without a length: it ends with the connection. */
 static void start_events(struct conn *conn, const struct http_request *request)
 {
     struct http *http = conn->http;
     struct buffer *out = conn_sink(conn);
     struct http_response response;
-    int64_t last = 0;
     http_response_init(&response);
     response.status = 200;
     response.content_type = "text/event-stream";
     response.no_store = true;
-    if (http->head_only) {
-        /* As GET's: no length is known. */
-        conn->closing = true;
-        put_head(conn, &response, out);
-        put(out, "X-Accel-Buffering: no\r\n\r\n");
-        metrics_count(&conn->loop->metrics.http_requests[2], 1);
-        http->begun_ms = 0;
-        return;
-    }
-    if (request->last_event_id.data != NULL &&
-        (!resp_parse_integer(request->last_event_id.data, request->last_event_id.len, &last) ||
-         last < 0))
-        last = 0;
-    http->streaming = true;
-    http->last_event = (uint64_t)last;
+    response.more_head = "X-Accel-Buffering: no\r\n"; /* for proxies that gather answers */
+    http->streaming = !http->head_only;
+    conn->closing = http->head_only;
     put_head(conn, &response, out);
-    /* A proxy that gathers answers would hold the events back. */
-    put(out, "X-Accel-Buffering: no\r\n\r\nretry: 2000\n\n");
-    metrics_count(&conn->loop->metrics.http_requests[2], 1);
-    http->begun_ms = 0;
-    put_events(conn, EVENTS_AT_FIRST);
+    put(out, "\r\n");
+    count_answer(conn, response.status);
+    if (!http->streaming)
+        return;
+    http->last_event = last_event(request);
+    put(out, "retry: 2000\n\n");
+    put_events(conn);
+}
+
+/* Whether it has taken what it was sent: the kernel's buffers alone would hold hours of events. */
+static bool keeps_up(struct conn *conn, const struct config *config)
+{
+    struct http *http = conn->http;
+    int64_t now_ms = conn->loop->now.boot_ms;
+    int unread = 0;
+    if (ioctl(conn->fd, SIOCOUTQ, &unread) < 0)
+        unread = 0;
+    if (conn->out.len == 0 && unread == 0)
+        http->unread_ms = 0;
+    else if (http->unread_ms == 0)
+        http->unread_ms = now_ms;
+    return conn->out.len <= EVENTS_UNREAD_BYTES &&
+           (http->unread_ms == 0 || now_ms - http->unread_ms < config->limits.write_ms);
 }
 
 /* --- Pages --- */
@@ -256,6 +266,8 @@ static void answer_page(struct conn *conn, enum http_page page, struct http_resp
         break;
     case HTTP_PAGE_STATUS:
         response->fixed = document_page;
+        response->more_head = "Content-Security-Policy: " PAGE_POLICY "\r\n"
+                              "X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n";
         response->content_type = "text/html; charset=utf-8";
         break;
     case HTTP_PAGE_OPENAPI:
@@ -284,7 +296,10 @@ static void answer_preflight(struct conn *conn)
     struct http_response response;
     http_response_init(&response);
     response.status = 204;
-    response.allow = "GET, HEAD, POST, PUT, PATCH, DELETE";
+    response.more_head =
+        "Access-Control-Allow-Methods: GET, HEAD, POST, PUT, PATCH, DELETE\r\n"
+        "Access-Control-Allow-Headers: Authorization, Content-Type, If-None-Match\r\n"
+        "Access-Control-Max-Age: 600\r\n";
     put_response(conn, &response, conn_sink(conn));
     http_response_finish(&response);
 }
@@ -357,11 +372,12 @@ static bool is_let_in(struct conn *conn, const struct http_request *request, boo
 }
 
 /* The rest of the request is still on its way. */
-static void wait_for_more(struct conn *conn, const struct http_request *request, size_t head,
-                          size_t need)
+static void wait_for_more(struct conn *conn, const char *data, size_t len,
+                          const struct http_request *request, size_t head, size_t need)
 {
     struct http *http = conn->http;
-    if (http->begun_ms == 0)
+    /* An empty line that some clients send behind a body (RFC 9112, 2.2) begins nothing. */
+    if (http->begun_ms == 0 && (len > 2 || data[0] != '\r'))
         http->begun_ms = conn->loop->now.boot_ms;
     if (head > 0 && !is_let_in(conn, request, false))
         return;
@@ -418,7 +434,7 @@ static size_t carry_out(struct conn *conn, const char *data, size_t len)
         refuse(conn, bad_status, why);
         used = 0;
     } else if (status == HTTP_MORE) {
-        wait_for_more(conn, &request, head, used);
+        wait_for_more(conn, data, len, &request, head, used);
         used = 0;
     } else if (is_let_in(conn, &request, true)) {
         if (request.method == HTTP_METHOD_OPTIONS && http->shared_with[0] != '\0')
@@ -452,9 +468,9 @@ static const char *sweep(struct conn *conn, const struct config *config)
     struct http *http = conn->http;
     int64_t now_ms = conn->loop->now.boot_ms;
     if (http != NULL && http->streaming) {
-        if (conn->out.len > EVENTS_UNREAD_BYTES)
-            return "does not read its events";
-        put_events(conn, RATES_KEPT);
+        if (!keeps_up(conn, config))
+            return "does not read its events (limits.write)";
+        put_events(conn);
         return NULL;
     }
     if (http != NULL && http->begun_ms != 0) {

@@ -20,6 +20,7 @@ struct http {
     bool continued;        /* "100 Continue" has been sent for the request that is coming in */
     bool streaming;        /* events, until the client goes */
     uint64_t last_event;   /* the last one sent */
+    int64_t unread_ms;     /* since when a reader of events has not read all; 0: it has */
     int64_t begun_ms;      /* when the request that is coming in began; 0: none */
 };
 

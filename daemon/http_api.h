@@ -30,6 +30,7 @@ struct http_response {
     int retry_after_s;                        /* 0: no such header */
     char etag[48];                            /* with its quotes; "": none */
     char location[LIMIT_NAME_BYTES * 3 + 32]; /* "": none */
+    const char *more_head;  /* constant lines of the head, each with its CRLF; NULL: none */
     bool no_store;          /* Cache-Control: no-store; everything but documents */
     struct buffer body;     /* owned; http_response_finish */
     struct http_text fixed; /* instead of body: bytes that live as long as the program */

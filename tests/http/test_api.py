@@ -498,11 +498,6 @@ def test_long_credentials(start_http, tmp_path):
             assert api.post("/v1/oids", Authorization=good).status == 200
 
 
-def test_head_of_an_endless_answer_has_no_length(api):
-    answer = api.send("HEAD", "/v1/events")
-    assert answer.status == 200 and answer.headers["Content-Length"] is None
-
-
 # --- Pages of other sites
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import re
 import select
+from signal import SIGTERM
 import socket
 import time
 
@@ -390,3 +391,31 @@ def test_who_reads_is_not_idle(start_daemon):
                 time.sleep(0.004)
     assert received.count(b"HTTP/1.1 200 OK") == 4
     assert received.count(b'"count":100000') == 3
+
+
+def test_an_empty_line_behind_a_body_begins_nothing(start_daemon):
+    """As some old clients send it: no answer comes that nobody asked for."""
+    settings = {"http.request": "100ms", "http.idle": "2s"}
+    with Connection(start_daemon(http="127.0.0.1:0", settings=settings).http) as connection:
+        assert connection.request(message(NEXT, JSON, body=b"{}") + b"\r\n").status == 200
+        assert connection.is_closed()  # by http.idle
+
+
+def test_the_last_answer_of_a_stop_says_so(start_daemon, store):
+    settings = {"limits.request": "30s", "listen.threads": 1}
+    daemon = start_daemon(http="127.0.0.1:0", store=store.uri, settings=settings)
+    with Connection(daemon.http) as connection:
+        assert connection.request(message(NEXT)).status == 200
+        store.set("hang")
+        connection.send(message(NEXT))
+        with Client(daemon.address) as client:
+            # The loop's turn that answers the first has met the request too; the second comes behind.
+            for _ in range(2):
+                client.call("PING")
+        daemon.signal(SIGTERM)
+        daemon.log.wait("finishing what is in flight")
+        store.set("ok")
+        answer = connection.response()
+        assert answer.headers["connection"] == "close"
+        assert connection.is_closed()
+    daemon.end()
