@@ -141,6 +141,14 @@ static void refuse(struct conn *conn, int status, const char *why)
     http_response_finish(&response);
 }
 
+/* Room for a command's reply; also after one that found no memory. */
+static struct buffer *fresh_reply(struct http *http)
+{
+    http->reply.len = 0;
+    http->reply.failed = false;
+    return &http->reply;
+}
+
 /* The reply in http->reply, by the plan. */
 static void put_reply(struct conn *conn, struct buffer *out)
 {
@@ -307,13 +315,11 @@ static void answer_preflight(struct conn *conn)
 static void call_command(struct conn *conn)
 {
     struct http *http = conn->http;
-    http->reply.len = 0;
-    http->reply.failed = false;
     struct call call = {.dispatch = conn->loop->server->dispatch,
                         .session = &conn->session,
                         .args = http->plan.args,
                         .argc = http->plan.argc,
-                        .out = &http->reply};
+                        .out = fresh_reply(http)};
     switch (conn_call(conn, &call)) {
     case DISPATCH_REPLIED:
         put_reply(conn, conn_sink(conn));
@@ -448,17 +454,14 @@ static size_t carry_out(struct conn *conn, const char *data, size_t len)
 
 static void write_reply(struct conn *conn, struct request *request, struct buffer *out)
 {
-    struct buffer *reply = &conn->http->reply;
-    reply->len = 0;
-    request->kind->write(request, reply, true);
+    request->kind->write(request, fresh_reply(conn->http), true);
     put_reply(conn, out);
 }
 
 static void write_late(struct conn *conn, uint32_t replies, enum error_word word, const char *text,
                        struct buffer *out)
 {
-    conn->http->reply.len = 0;
-    resp_write_error(&conn->http->reply, word, "%s", text);
+    resp_write_error(fresh_reply(conn->http), word, "%s", text);
     metrics_error(&conn->loop->metrics, word, replies);
     put_reply(conn, out);
 }
