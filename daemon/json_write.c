@@ -31,15 +31,6 @@ void json_close(struct json *json, char bracket)
     json->follows = true;
 }
 
-void json_put_key(struct json *json, const char *key)
-{
-    separate(json);
-    buffer_append(json->out, "\"", 1);
-    put(json, key);
-    buffer_append(json->out, "\":", 2);
-    json->follows = false;
-}
-
 static bool is_plain(char c)
 {
     return c >= ' ' && c < 0x7F && c != '"' && c != '\\';
@@ -85,6 +76,13 @@ void json_put_string(struct json *json, const char *text, size_t len)
 void json_put_text(struct json *json, const char *text)
 {
     json_put_string(json, text, strlen(text));
+}
+
+void json_put_key(struct json *json, const char *key)
+{
+    json_put_text(json, key);
+    put(json, ":");
+    json->follows = false;
 }
 
 void json_put_integer(struct json *json, int64_t value)

@@ -16,7 +16,7 @@ struct json {
 
 void json_open(struct json *json, char bracket);
 void json_close(struct json *json, char bracket);
-/* `key` is plain text of ours, which needs no escape. */
+/* A member's name; its value follows. */
 void json_put_key(struct json *json, const char *key);
 /* Any bytes: what is not well-formed UTF-8 becomes U+FFFD. */
 void json_put_string(struct json *json, const char *text, size_t len);
