@@ -95,8 +95,10 @@ class Shared:
         """Waits until so many more takes have failed."""
         wait_for(lambda: self.count("unknown", daemon) + self.count("not_done", daemon), more)
 
-    def ids(self, more, daemon):
-        wait_for(self.watches[daemon].ids, more)
+    def ids(self, more, daemon=None):
+        """Waits until so many more ObjectIds are issued, by whichever daemon leads or by this."""
+        watches = self.watches if daemon is None else [self.watches[daemon]]
+        wait_for(lambda: sum(watch.ids() for watch in watches), more)
 
     def __enter__(self):
         for thread in self.writers + [watch.thread for watch in self.watches]:
