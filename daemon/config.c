@@ -87,6 +87,8 @@ static const struct row rows[] = {
      "Daemons of one name share one order of ObjectIds", false, false},
     {"mongo", "connections", KIND_COUNT, AT(mongo.connections), "16", 1, 1024, "connections",
      "Operations under way at a time", false, false},
+    {"mongo", "flights", KIND_COUNT, AT(mongo.flights), "1", 1, 64, "operations",
+     "How many of them may be of one counter", false, false},
     {"mongo", "lease", KIND_DURATION, AT(mongo.lease_ms), "20s", 2000, HOUR_MS, UNIT_DURATION,
      "How long a leader that is silent is waited for", false, false},
     {"mongo", "window", KIND_DURATION, AT(mongo.window_ms), "20s", 1000, HOUR_MS,

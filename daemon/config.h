@@ -54,6 +54,7 @@ struct config {
         char *state_database;
         char *issuer;
         int64_t connections;
+        int64_t flights;
         int64_t lease_ms, window_ms;
     } mongo;
     struct {

@@ -36,6 +36,9 @@ struct counters_settings {
     int64_t
         block_ms; /* where the store is shared: how long a block is used after it was asked for */
     struct clock_now (*now)(void); /* called on worker threads */
+    /* CLOCK_MONOTONIC, for flushes that gather takes (counter_gather.h); NULL: they go at once.
+     * Called on worker threads. */
+    int64_t (*gather_clock_us)(void);
     /* Told from any thread; may be NULL. */
     void (*event)(void *context, enum counter_event event, const char *name, size_t name_len);
     void *context;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counter_gather.h"
 #include "limit.h"
 #include "outcome.h"
 
@@ -48,6 +49,8 @@ void counter_flush_add(struct counter_flush *flush, struct counter_take *take)
     flush->tail = &take->next;
     flush->ordered = flush->ordered || take->behind;
     flush->counter->waiting++;
+    if (++flush->takes == flush->counter->gather)
+        pthread_cond_broadcast(&flush->shard->gathered);
 }
 
 /* Without a search: very many may wait, and all be cancelled when their time is over. */
@@ -61,6 +64,7 @@ void counter_flush_remove(struct counter_flush *flush, struct counter_take *take
     take->flush = NULL;
     take->next = NULL;
     flush->counter->waiting--;
+    flush->takes--;
 }
 
 struct counter_flush *counter_flush_due(struct counters *counters, struct counter *counter)
@@ -318,6 +322,7 @@ static bool prepare(struct counter_flush *flush, struct due *due)
             read = read || take->unit_step;
     flush->read = flush->read || read;
     op->verb = read ? STORE_READ : STORE_TAKE;
+    counter_gather_sent(flush);
     flush->sent_ms = counters->settings.now().boot_ms;
     pace_reserve(counter, flush->sent_ms);
     op->count = flush->allotted ? flush->want : add_capped(flush_total(flush), reserve_of(counter));
@@ -346,6 +351,8 @@ static bool close_flush(struct store_op *op)
     struct due due = {.tail = &due.finished};
 
     pthread_mutex_lock(&shard->lock);
+    if (!flush->closed)
+        counter_gather(flush);
     if (!flush->closed && flush->ordered && counter->flights > 0) {
         /* It was submitted before it came to be ordered: the flight that lands submits it again. */
         flush->submitted = false;
@@ -531,7 +538,10 @@ static void done_flush(struct store_op *op)
     struct due due = {.tail = &due.finished};
 
     pthread_mutex_lock(&shard->lock);
+    uint32_t takes = flush->takes;
     bool again = settle_flush(flush, &due);
+    if (!again && op->result == STORE_DONE)
+        counter_gather_more(flush, takes);
     if (!again) /* a prefetch that left no block is not repeated at once: it would be in vain too */
         land(flush,
              op->result == STORE_DONE && (!flush->prefetch || flush->counter->blocks != NULL),

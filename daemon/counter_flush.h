@@ -35,6 +35,7 @@ struct counter_flush {
     struct counter_shard *shard;
     struct counter *counter;
     struct counter_take *head, **tail;
+    uint32_t takes; /* how many it has */
     bool closed;
     bool submitted;
     bool ordered; /* a take of it is behind one that may be under way: no other flight beside it */
@@ -43,7 +44,7 @@ struct counter_flush {
     bool allotted; /* MAX is near: the takes' `served` says what fits, `want` what to commit */
     int64_t want;
     /* When it was last sent, and how the counter stood then. */
-    int64_t sent_ms;
+    int64_t sent_ms, sent_us; /* us: where flushes gather */
     int64_t floor;
     int64_t generation;
     uint32_t orders;

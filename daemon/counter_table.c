@@ -18,6 +18,11 @@ int counter_shard_init(struct counter_shard *shard, size_t limit)
     shard->limit = limit;
     shard->bytes = FIRST_BUCKETS * sizeof(struct counter *);
     pthread_mutex_init(&shard->lock, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&shard->gathered, &clock);
+    pthread_condattr_destroy(&clock);
     return 0;
 }
 
@@ -34,6 +39,7 @@ void counter_shard_finish(struct counter_shard *shard)
         }
     }
     free(shard->buckets);
+    pthread_cond_destroy(&shard->gathered);
     pthread_mutex_destroy(&shard->lock);
 }
 

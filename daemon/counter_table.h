@@ -29,7 +29,9 @@ struct counter {
     int64_t floor;                /* the greatest value known to be issued or reserved here */
     int64_t step;
     int64_t generation;
-    uint32_t waiting; /* takes in the open flush and in those under way */
+    int64_t gather_until_us; /* the next flush waits until then at most, by the monotonic clock, */
+    uint32_t gather;         /* ... for so many takes */
+    uint32_t waiting;        /* takes in the open flush and in those under way */
     uint32_t cache;
     uint32_t reserved_s; /* when values were last reserved ahead, in seconds of BOOTTIME */
     uint32_t orders;     /* orders done that changed it, or may have */
@@ -47,6 +49,7 @@ struct counter {
 
 struct counter_shard {
     _Alignas(64) pthread_mutex_t lock;
+    pthread_cond_t gathered; /* an open flush has all the takes it waits for */
     struct counter **buckets;
     size_t mask; /* number of buckets - 1 */
     size_t count;

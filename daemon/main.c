@@ -173,6 +173,8 @@ static int start_counters(struct app *app, char *why, size_t why_bytes)
                                          .in_memory = (size_t)config->counters.in_memory,
                                          .block_ms = config->counters.block_ms,
                                          .now = clock_read,
+                                         .gather_clock_us =
+                                             app->store->distant ? clock_monotonic_us : NULL,
                                          .event = counter_event,
                                          .context = app};
     get_random(&settings.seed, sizeof settings.seed);

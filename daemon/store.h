@@ -143,6 +143,7 @@ struct store {
     unsigned workers;         /* threads that may be in store_commit at once */
     unsigned flights;         /* commits of one counter that may be under way at once */
     size_t batch_max;         /* operations in one commit at most; 0: any number */
+    bool distant;             /* a commit takes longer than clients need to come back */
     bool shared;              /* other daemons may use the same store at the same time */
     char notice[160];         /* what the operator should know of this store; "": nothing */
 };

@@ -167,8 +167,9 @@ static int open_as(const struct store_backend *backend, const struct config *con
     }
     self->base.backend = backend;
     self->base.workers = (unsigned)config->mongo.connections;
-    self->base.flights = 2;
+    self->base.flights = (unsigned)config->mongo.flights;
     self->base.batch_max = 1;
+    self->base.distant = true;
     self->base.shared = true;
     if (mongo_places_init(&self->places, config, why, why_bytes) < 0 ||
         get_to_know(self, config, why, why_bytes) < 0 ||

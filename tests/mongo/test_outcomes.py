@@ -133,8 +133,10 @@ def client_address(shop):
 
 
 def under_load(shop, faults):
-    """Two daemons and two home-made writers at once; faults() meanwhile; then all goes on."""
-    daemons = [shop.start({"limits.request": f"{REQUEST_MS}ms"}) for _ in range(2)]
+    """Two daemons and two home-made writers at once; faults() meanwhile; then all goes on. One
+    daemon has several takes of the counter under way, the other gathers all for one."""
+    settings = {"limits.request": f"{REQUEST_MS}ms"}
+    daemons = [shop.start(settings, flights=flights) for flights in (1, 3)]
     with Shared(shop, daemons) as load:
         faults(lambda: load.count("done"))
     for daemon in daemons:
