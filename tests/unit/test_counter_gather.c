@@ -72,13 +72,19 @@ static void begin_pick(struct bench *bench, struct picker *picker)
     sem_wait(&looked);
 }
 
+/* A commit of one flush with so many takes. */
+static void carry_out(struct bench *bench, struct batch *batch, int takes)
+{
+    ck_assert_uint_eq(batch->count, 1);
+    ck_assert_int_eq(batch->ops[0]->count, takes);
+    commit(bench, batch);
+    finish(batch);
+}
+
 static void end_pick(struct picker *picker, int takes)
 {
     pthread_join(picker->thread, NULL);
-    ck_assert_uint_eq(picker->batch.count, 1);
-    ck_assert_int_eq(picker->batch.ops[0]->count, takes);
-    commit(picker->bench, &picker->batch);
-    finish(&picker->batch);
+    carry_out(picker->bench, &picker->batch, takes);
 }
 
 START_TEST(those_served_together_come_back_together)
@@ -133,9 +139,7 @@ START_TEST(patience_ends)
     clock_us += COMMIT_US / 4;
     ask(bench, &wishes[0], "a", 1);
     pick(bench, &batch);
-    ck_assert_int_eq(batch.ops[0]->count, 1);
-    commit(bench, &batch);
-    finish(&batch);
+    carry_out(bench, &batch, 1);
     ck_got(&wishes[0], 4);
     serve(bench, wishes, 1);
     bench_destroy(bench);
