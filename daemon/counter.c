@@ -17,7 +17,7 @@ struct counters *counters_create(const struct counters_settings *settings, bool 
     memset(counters, 0, sizeof *counters);
     counters->settings = *settings;
     counters->shared = shared;
-    counters->flights = flights;
+    counters->flights = flights < UINT8_MAX ? flights : UINT8_MAX;
     counters->worker = worker;
     size_t limit = settings->in_memory / COUNTER_SHARDS;
     for (size_t i = 0; i < COUNTER_SHARDS; i++) {

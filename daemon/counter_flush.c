@@ -103,6 +103,8 @@ void counter_flush_outrun(struct counter *counter)
 static void pace_reserve(struct counter *counter, int64_t now_ms)
 {
     uint32_t now_s = (uint32_t)(now_ms / 1000);
+    if (counter->cache <= 1)
+        return;
     if (now_s - counter->reserved_s >= AHEAD_FORGET_S)
         counter->ahead = 0;
     counter->reserved_s = now_s;

@@ -29,20 +29,22 @@ struct counter {
     int64_t floor;                /* the greatest value known to be issued or reserved here */
     int64_t step;
     int64_t generation;
-    int64_t gather_until_us; /* the next flush waits until then at most, by the monotonic clock, */
-    uint32_t gather;         /* ... for so many takes */
-    uint32_t waiting;        /* takes in the open flush and in those under way */
+    uint32_t waiting; /* takes in the open flush and in those under way */
     uint32_t cache;
-    uint32_t reserved_s; /* when values were last reserved ahead, in seconds of BOOTTIME */
-    uint32_t orders;     /* orders done that changed it, or may have */
-    uint16_t flights;    /* flushes under way */
-    bool loaded : 1;     /* step, generation and cache are known, and floor as far as it goes */
-    bool stopped : 1;    /* the store's value went back */
-    bool recent : 1;     /* used since the eviction hand last passed */
-    bool full : 1;       /* nothing is left below MAX: no prefetch */
-    bool near_max : 1;   /* past 90 % of MAX was told */
-    uint8_t headroom;    /* percent left below MAX, plus one; 0: not known */
-    uint8_t ahead;       /* CACHE values are reserved 2^ahead times over */
+    union {
+        uint32_t reserved_s; /* cache > 1: when values were last reserved, in s of BOOTTIME */
+        uint32_t gather_us;  /* else: until when the next flush gathers, in us, modulo 2^32 */
+    };
+    uint32_t orders;   /* orders done that changed it, or may have */
+    uint16_t gather;   /* the takes that the next flush waits for */
+    uint8_t flights;   /* flushes under way */
+    bool loaded : 1;   /* step, generation and cache are known, and floor as far as it goes */
+    bool stopped : 1;  /* the store's value went back */
+    bool recent : 1;   /* used since the eviction hand last passed */
+    bool full : 1;     /* nothing is left below MAX: no prefetch */
+    bool near_max : 1; /* past 90 % of MAX was told */
+    uint8_t headroom;  /* percent left below MAX, plus one; 0: not known */
+    uint8_t ahead;     /* CACHE values are reserved 2^ahead times over */
     uint8_t name_len;
     char name[];
 };
