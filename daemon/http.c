@@ -170,7 +170,7 @@ static void put_events(struct conn *conn)
     struct http *http = conn->http;
     uint64_t before = http->last_event;
     struct buffer *out = conn_sink(conn);
-    rates_events(conn->loop->server->rates, &http->last_event, RATES_KEPT, out);
+    rates_events(conn->loop->server->rates, &http->last_event, out);
     if (http->last_event == before)
         put(out, ": nothing new\n\n"); /* a heartbeat: who is gone is found out */
 }

@@ -78,18 +78,34 @@ static uint64_t p99_us(const uint64_t *buckets, uint64_t count)
     return count > 0 ? metrics_us_bounds[METRICS_BUCKETS - 2] : 0;
 }
 
+static void number_events(struct rates *rates, struct clock_now now)
+{
+    pthread_mutex_lock(&rates->lock);
+    rates->first_id = rates->last_id = now.real_ms > 0 ? (uint64_t)now.real_ms / 1000 : 0;
+    pthread_mutex_unlock(&rates->lock);
+}
+
+/* Around the data, and the data: 12 numbers and 2 booleans. */
+#define EVENT_FORMAT "id: %" PRIu64 "\nevent: rates\ndata: %s\n\n"
+#define DATA_FORMAT                                                                                \
+    "{\"time\":%" PRId64 ",\"oids\":%" PRIu64 ",\"values\":%" PRIu64 ",\"uuids\":%" PRIu64         \
+    ",\"commands\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"connections\":%" PRIu64                    \
+    ",\"waiting\":%" PRIu64 ",\"latency_us\":%" PRIu64 ",\"p99_us\":%" PRIu64                      \
+    ",\"flush_us\":%" PRIu64 ",\"leads\":%s,\"store\":%s,\"lead_ms\":%" PRId64 "}"
+
+#define NUMBER_BYTES 20
+#define DATA_BYTES (RATES_EVENT_BYTES - NUMBER_BYTES - sizeof EVENT_FORMAT)
+_Static_assert(DATA_BYTES >= sizeof DATA_FORMAT + 12 * NUMBER_BYTES + 2 * sizeof "false",
+               "every event fits");
+
 static void store_event(struct rates *rates, const char *data)
 {
     pthread_mutex_lock(&rates->lock);
     uint64_t id = ++rates->last_id;
-    int len = snprintf(rates->events[id % RATES_KEPT], RATES_EVENT_BYTES,
-                       "id: %" PRIu64 "\nevent: rates\ndata: %s\n\n", id, data);
+    int len = snprintf(rates->events[id % RATES_KEPT], RATES_EVENT_BYTES, EVENT_FORMAT, id, data);
     rates->lengths[id % RATES_KEPT] = (uint16_t)len;
     pthread_mutex_unlock(&rates->lock);
 }
-
-/* Fourteen numbers of 20 digits at most, and less than 200 bytes of names. */
-_Static_assert(RATES_EVENT_BYTES >= 64 + 15 * 20 + 140, "every event fits");
 
 static void tell(struct rates *rates, const struct dispatch *dispatch, struct clock_now now,
                  const struct store_worker_stats *store, const struct rates_totals *in)
@@ -97,7 +113,7 @@ static void tell(struct rates *rates, const struct dispatch *dispatch, struct cl
     struct dispatch_server_state server;
     struct leader_state leader;
     struct oid_state oid;
-    char data[RATES_EVENT_BYTES - 64];
+    char data[DATA_BYTES];
     int64_t elapsed_ms = now.boot_ms - rates->before_ms;
     uint64_t commands = 0;
     for (size_t i = 0; i < METRICS_BUCKETS; i++)
@@ -106,12 +122,8 @@ static void tell(struct rates *rates, const struct dispatch *dispatch, struct cl
     leader_look(dispatch->leader, now.boot_ms, &leader);
     oid_look(dispatch->oid, now, &oid);
     bool answers = health_store(store, now, dispatch->config) == HEALTH_STORE_ANSWERS;
-    snprintf(data, sizeof data,
-             "{\"time\":%" PRId64 ",\"oids\":%" PRIu64 ",\"values\":%" PRIu64 ",\"uuids\":%" PRIu64
-             ",\"commands\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"connections\":%" PRIu64
-             ",\"waiting\":%" PRIu64 ",\"latency_us\":%" PRIu64 ",\"p99_us\":%" PRIu64
-             ",\"flush_us\":%" PRIu64 ",\"leads\":%s,\"store\":%s,\"lead_ms\":%" PRId64 "}",
-             now.real_ms / 1000, per_second(in->issued[METRICS_OID], elapsed_ms),
+    snprintf(data, sizeof data, DATA_FORMAT, now.real_ms / 1000,
+             per_second(in->issued[METRICS_OID], elapsed_ms),
              per_second(in->issued[METRICS_COUNTER], elapsed_ms),
              per_second(in->issued[METRICS_UUID], elapsed_ms), per_second(commands, elapsed_ms),
              per_second(in->errors, elapsed_ms), server.connections, store->queued,
@@ -133,20 +145,21 @@ void rates_sample(struct rates *rates, const struct dispatch *dispatch, struct c
     subtract(&in, &rates->before);
     if (rates->begun)
         tell(rates, dispatch, now, &store, &in);
+    else
+        number_events(rates, now);
     rates->begun = true;
     rates->before = totals;
     rates->before_ms = now.boot_ms;
 }
 
-void rates_events(struct rates *rates, uint64_t *last_id, unsigned most, struct buffer *out)
+void rates_events(struct rates *rates, uint64_t *last_id, struct buffer *out)
 {
     pthread_mutex_lock(&rates->lock);
-    uint64_t last = rates->last_id;
-    uint64_t from = *last_id <= last ? *last_id : 0;
-    if (most > RATES_KEPT)
-        most = RATES_KEPT;
-    if (last - from > most)
-        from = last - most;
+    uint64_t last = rates->last_id, from = rates->first_id;
+    if (*last_id > from && *last_id <= last)
+        from = *last_id;
+    if (last - from > RATES_KEPT)
+        from = last - RATES_KEPT;
     for (uint64_t id = from + 1; id <= last; id++)
         buffer_append(out, rates->events[id % RATES_KEPT], rates->lengths[id % RATES_KEPT]);
     *last_id = last;
