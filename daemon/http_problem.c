@@ -18,8 +18,6 @@ static const struct problem {
 } problems[] = {
     {ERROR_ERR, OUTCOME_ABSENT, 404, 0, "urn:idmint:error:unknown-counter", "No such counter",
      "Counters are made by their first use, unless auto_create is off, or by PUT."},
-    {ERROR_ERR, OUTCOME_EXISTS, 409, 0, "urn:idmint:error:counter-exists", "The counter exists",
-     "GET it to see how it is; PATCH moves its value."},
     {ERROR_ERR, OUTCOME_DIFFERS, 409, 0, "urn:idmint:error:counter-exists", "The counter exists",
      "GET it to see how it is; PATCH moves its value."},
     {ERROR_ERR, NULL, 400, 0, "urn:idmint:error:err", "The request is wrong",
@@ -56,31 +54,32 @@ static const struct http_status {
     int status;
     const char *title; /* RFC 9110's phrase */
     const char *hint;  /* NULL: the detail says it all */
+    int retry_after_s; /* 0: not told */
 } statuses[] = {
-    {100, "Continue", NULL},
-    {200, "OK", NULL},
-    {201, "Created", NULL},
-    {204, "No Content", NULL},
-    {304, "Not Modified", NULL},
-    {400, "Bad Request", NULL},
-    {401, "Unauthorized", NULL},
-    {403, "Forbidden", NULL},
-    {404, "Not Found", "/openapi.yaml lists the paths."},
-    {405, "Method Not Allowed", "The header Allow lists the methods of this path."},
-    {408, "Request Timeout", "Send the whole request at once."},
-    {409, "Conflict", NULL},
-    {413, "Content Too Large", "Send a smaller body."},
-    {414, "URI Too Long", "Send a shorter path and query."},
-    {415, "Unsupported Media Type", "Send Content-Type: application/json."},
-    {417, "Expectation Failed", "The only expectation that is met is 100-continue."},
-    {421, "Misdirected Request", "The setting http.hosts lists the names that Host may say."},
-    {429, "Too Many Requests", "Repeat the request after Retry-After seconds."},
-    {431, "Request Header Fields Too Large", "Send fewer or shorter headers."},
-    {500, "Internal Server Error", "The daemon's log may say more."},
-    {501, "Not Implemented", NULL},
-    {503, "Service Unavailable", "Repeat the request after Retry-After seconds."},
-    {504, "Gateway Timeout", NULL},
-    {505, "HTTP Version Not Supported", "Speak HTTP/1.1."},
+    {100, "Continue", NULL, 0},
+    {200, "OK", NULL, 0},
+    {201, "Created", NULL, 0},
+    {204, "No Content", NULL, 0},
+    {304, "Not Modified", NULL, 0},
+    {400, "Bad Request", NULL, 0},
+    {401, "Unauthorized", NULL, 0},
+    {403, "Forbidden", NULL, 0},
+    {404, "Not Found", "/openapi.yaml lists the paths.", 0},
+    {405, "Method Not Allowed", "The header Allow lists the methods of this path.", 0},
+    {408, "Request Timeout", "Send the whole request at once.", 0},
+    {409, "Conflict", NULL, 0},
+    {413, "Content Too Large", "Send a smaller body.", 0},
+    {414, "URI Too Long", "Send a shorter path and query.", 0},
+    {415, "Unsupported Media Type", "Send Content-Type: application/json.", 0},
+    {417, "Expectation Failed", "The only expectation that is met is 100-continue.", 0},
+    {421, "Misdirected Request", "The setting http.hosts lists the names that Host may say.", 0},
+    {429, "Too Many Requests", "Repeat the request after Retry-After seconds.", 1},
+    {431, "Request Header Fields Too Large", "Send fewer or shorter headers.", 0},
+    {500, "Internal Server Error", "The daemon's log may say more.", 0},
+    {501, "Not Implemented", NULL, 0},
+    {503, "Service Unavailable", "Repeat the request after Retry-After seconds.", 1},
+    {504, "Gateway Timeout", NULL, 0},
+    {505, "HTTP Version Not Supported", "Speak HTTP/1.1.", 0},
 };
 #define STATUSES (sizeof statuses / sizeof statuses[0])
 
@@ -141,7 +140,7 @@ void http_problem(struct http_response *response, int status, enum error_word wo
     const char *hint = problem != NULL ? problem->hint : plain->hint;
     struct json json = {&response->body, false};
     response->status = status != 0 || problem == NULL ? plain->status : problem->status;
-    response->retry_after_s = problem != NULL ? problem->retry_after_s : 0;
+    response->retry_after_s = problem != NULL ? problem->retry_after_s : plain->retry_after_s;
     response->content_type = "application/problem+json";
     response->no_store = true;
     json_open(&json, '{');

@@ -262,8 +262,10 @@ static const struct {
     {408, "Request Timeout"},
     {413, "Content Too Large"},
     {421, "Misdirected Request"},
+    {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
     {501, "Not Implemented"},
+    {503, "Service Unavailable"},
     {505, "HTTP Version Not Supported"},
 };
 
@@ -280,6 +282,11 @@ START_TEST(status_speaks_for_itself)
                  statuses[_i].title, statuses[_i].status);
     ck_assert_int_eq(response.status, statuses[_i].status);
     ck_assert_int_eq(memcmp(response.body.data, begins, (size_t)len), 0);
+    /* A hint that names a header comes with that header. */
+    buffer_append(&response.body, "", 1);
+    bool hinted = strstr(response.body.data, "Retry-After") != NULL;
+    ck_assert_int_eq(hinted, statuses[_i].status == 429 || statuses[_i].status == 503);
+    ck_assert_int_eq(response.retry_after_s, hinted ? 1 : 0);
     http_response_finish(&response);
 }
 END_TEST
