@@ -3,7 +3,7 @@
  * METRIC_ROW(identifier, name, type, unit, help)
  * type: counter, gauge or histogram. unit: how the value is kept: ONE as it is told, MS and US in
  * thousandths and millionths of what is told, PERCENT in hundredths; LABELS: the family has labels
- * or is a histogram, and a function of its own in metrics.c. */
+ * or is a histogram, and a function of its own in metrics_write.c. */
 #ifndef IDMINT_METRICS_ROWS_H
 #define IDMINT_METRICS_ROWS_H
 
