@@ -299,6 +299,7 @@ static void info_replication(const struct dispatch *dispatch, struct clock_now n
     leader_look(dispatch->leader, now.boot_ms, &state);
     line(out, "role:%s", state.leads ? "master" : "slave");
     line(out, "connected_slaves:0");
+    line(out, "lease:%d", dispatch->store->shared);
     line(out, "leader_address:%s", state.address);
     line(out, "lease_epoch:%" PRId64, state.epoch);
     line(out, "lease_left_ms:%" PRId64, state.lease_ms);

@@ -12,7 +12,7 @@ def test_leads_alone(start_daemon):
     with Client(daemon.address) as client:
         assert len(client.call("OID")) == 24
         info = client.call("INFO", "replication").decode()
-        assert "role:master" in info
+        assert "role:master" in info and "lease:1" in info.splitlines()
         assert f"leader_address:{daemon.address}" in info
 
 
