@@ -1,6 +1,8 @@
 import pytest
 
+from browser import Browser
 from daemon import Daemon
+from resp import Client
 
 
 @pytest.fixture(scope="module")
@@ -9,6 +11,19 @@ def served(tmp_path_factory):
     daemon = Daemon(tmp_path_factory.mktemp("data"), http="127.0.0.1:0").start()
     yield daemon
     daemon.stop()
+
+
+@pytest.fixture
+def client(served):
+    with Client(served.address) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    browser = Browser()
+    yield browser
+    browser.quit()
 
 
 @pytest.fixture

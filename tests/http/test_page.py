@@ -33,13 +33,6 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    browser = Browser()
-    yield browser
-    browser.quit()
-
-
 @pytest.fixture
 def browser(chromium):
     """As it is by default; no test may have met the page's policy."""
@@ -55,12 +48,6 @@ def browser(chromium):
 @pytest.fixture
 def served(start_daemon):
     return start_daemon(http="127.0.0.1:0")
-
-
-@pytest.fixture
-def client(served):
-    with Client(served.address) as client:
-        yield client
 
 
 def url(daemon, path="/"):
@@ -146,6 +133,7 @@ def test_a_violation_of_the_policy_would_be_seen(chromium, served):
 def test_live_values(page, client):
     assert not page.find("#first").is_displayed()
     assert page.text("#leader") == "this daemon"
+    page.wait_text("#lease", "alone on this store")
     assert page.text("#store-state") == "answers"
     page.wait_text("#version", "version 0.")
     assert re.fullmatch(r"\d+ (s|min)( \d+ s)?", page.text("#uptime"))
@@ -167,6 +155,34 @@ def test_live_values(page, client):
     units = [value.text.split(" ")[-1] for value in page.all("#charts b")[5:]]
     assert all(unit in ("µs", "ms", "s") for unit in units)
     assert all(path.get_dom_attribute("d").startswith("M") for path in page.all("#charts path"))
+    asked = page.run("""return performance.getEntriesByType('resource')
+        .map(entry => [new URL(entry.name).pathname, entry.responseStatus])""")
+    assert ["/v1/info", 200] in asked
+    assert [answer for answer in asked if answer[1] >= 400] == []
+
+
+def test_a_lease_that_is_over_and_one_of_another_daemon(browser, store, start_daemon):
+    shared = f"{store.uri}&shared=yes"
+    daemon = start_daemon(store=shared, http="127.0.0.1:0", settings={"mongo.lease": "2s"})
+    try:
+        open_page(browser, daemon)
+        assert re.fullmatch(r"epoch 1, lease [012] s", browser.wait_text("#lease", "epoch"))
+        assert browser.text("#leader") == "this daemon"
+        store.set("not_done")
+        browser.wait_text("#leader", "none leads at the moment")
+        browser.wait_text("#lease", "epoch 1 is over")
+        assert browser.run("""
+            info = {...info, leader_address: '10.0.0.6:7377', lease_epoch: 8};
+            drawNow({...samples[samples.length - 1], leads: false});
+            return ['leader', 'lease'].map(id => $(id).textContent)""") == [
+            "10.0.0.6:7377",
+            "epoch 8",
+        ]
+        store.set("ok")
+        browser.wait_text("#leader", "this daemon")
+        browser.wait_text("#lease", ", lease ")
+    finally:
+        store.set("ok")
 
 
 def test_charts_by_keyboard_and_pointer(page):
@@ -201,24 +217,6 @@ def test_recent_warnings(page, served):
     moment = page.find("#warnings-list time").get_dom_attribute("datetime")
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT[0-9:.]+Z", moment)
     assert not page.find("#no-warnings").is_displayed()
-
-
-STREAMS = """
-const real = window.fetch, streams = [{name: '<b>events', mark: '6553f1003f2a91c8d4003039',
-  open: 2, oldest_ticket_ms: 1200, none: null}];
-window.fetch = (address, options) => String(address).endsWith('/v1/streams')
-  ? Promise.resolve(new Response(JSON.stringify({streams}), {status: 200}))
-  : real(address, options);
-"""
-
-
-def test_streams_are_shown_when_there_are_any_to_ask_for(browser, served):
-    with browser.before_each_page(STREAMS):
-        open_page(browser, served)
-        browser.wait_text("#streams", "6553f1003f2a91c8d4003039")
-    assert "<b>events" in browser.text("#streams")
-    assert browser.text("#streams-head") == "name mark open oldest ticket ms none"
-    assert browser.find("#streams-link").is_displayed()
 
 
 # --- Counters
@@ -371,19 +369,11 @@ def test_more_pages_than_a_browser_has_connections(browser, served):
         browser.driver.switch_to.window(first)
 
 
-def test_the_store_goes_away_and_comes_back(browser, start_daemon, tmp_path):
-    fault = tmp_path / "fault"
-    fault.write_text("ok")
-
-    def set_store(word):
-        fresh = fault.with_suffix(".new")
-        fresh.write_text(word)
-        fresh.replace(fault)
-
-    daemon = start_daemon(store=f"memory:?fault_file={fault}", http="127.0.0.1:0")
+def test_the_store_goes_away_and_comes_back(browser, store, start_daemon):
+    daemon = start_daemon(store=store.uri, http="127.0.0.1:0")
     try:
         open_page(browser, daemon)
-        set_store("not_done")
+        store.set("not_done")
         with Client(daemon.address) as client:
             assert isinstance(client.call("NEXT", "orders"), Error)
             browser.wait_text("#state", "store down")
@@ -396,13 +386,13 @@ def test_the_store_goes_away_and_comes_back(browser, start_daemon, tmp_path):
             browser.click("#take button")
             browser.click("#confirm-yes")
             assert browser.wait_text("#take-result .fault", ":").startswith("TRYAGAIN: ")
-            set_store("ok")
+            store.set("ok")
             wait_until(lambda: client.call("NEXT", "orders") == 1, "the store")
             browser.wait_text("#state", "live")
             assert not browser.find("#alarm").is_displayed()
             browser.wait_text("#ready", "It answers.")
     finally:
-        set_store("ok")
+        store.set("ok")
 
 
 def test_with_a_password(browser, start_daemon, tmp_path):

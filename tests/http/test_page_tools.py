@@ -2,26 +2,11 @@
 
 import re
 
-from browser import Browser
 from metrics import Scrape
 import pytest
-from resp import Client
 from selenium.webdriver.common.keys import Keys
 
 OID = r"[0-9a-f]{24}"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    browser = Browser()
-    yield browser
-    browser.quit()
-
-
-@pytest.fixture
-def client(served):
-    with Client(served.address) as client:
-        yield client
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Debian's Chromium without a window, by its driver."""
 
-from contextlib import contextmanager
-
 from daemon import wait_until
 from selenium import webdriver
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
@@ -64,14 +62,6 @@ class Browser:
     def scheme(self, name):
         feature = {"name": "prefers-color-scheme", "value": name}
         self.cdp("Emulation.setEmulatedMedia", features=[feature])
-
-    @contextmanager
-    def before_each_page(self, script):
-        made = self.cdp("Page.addScriptToEvaluateOnNewDocument", source=script)
-        try:
-            yield
-        finally:
-            self.cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=made["identifier"])
 
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
