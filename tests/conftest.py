@@ -7,7 +7,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib
 
 from daemon import Daemon  # noqa: E402
 from faulty_store import FaultyStore  # noqa: E402
-from resp import Client  # noqa: E402
+from resp import Client, Error  # noqa: E402
 
 
 @pytest.fixture
@@ -54,3 +54,19 @@ def store(tmp_path):
     made = FaultyStore(tmp_path / "fault")
     yield made
     made.set("ok")
+
+
+@pytest.fixture
+def start_on(store, start_daemon):
+    """A function that starts a daemon on that store. Its high water is saved at the start alone,
+    unless the settings say otherwise."""
+
+    def start(http="", **settings):
+        settings = {"oid.window": "1h", **settings}
+        daemon = start_daemon(store=store.uri, http=http, settings=settings)
+        with Client(daemon.address) as client:  # the first window is saved
+            assert not isinstance(client.call("OID"), Error)
+        return daemon
+
+    yield start
+    store.set("ok")  # before the daemon is stopped

@@ -6,21 +6,7 @@ from daemon import wait_until
 from history import OID, History
 from load import Connection, Load, counter_mix, get, next_one, next_range, oid, oid_mix, scaled
 from load import oid_second
-from resp import Client, Error, encode
-
-QUIET = {"oid.window": "1h"}  # the high water is saved at the start alone
-
-
-@pytest.fixture
-def start_on(store, start_daemon):
-    def start(**settings):
-        daemon = start_daemon(store=store.uri, settings={**QUIET, **settings})
-        with Client(daemon.address) as client:  # the first window is saved
-            assert not isinstance(client.call("OID"), Error)
-        return daemon
-
-    yield start
-    store.set("ok")  # before the daemon is stopped
+from resp import Client, Error, encode, word
 
 
 @pytest.fixture
@@ -31,11 +17,6 @@ def asker(start_on):
     connection.story = story
     yield connection
     connection.close()
-
-
-def word(reply):
-    assert isinstance(reply, Error), reply
-    return reply.word
 
 
 def test_not_done(asker, store):

@@ -1,5 +1,6 @@
 """/metrics counts exactly what happened; /readyz and /leaderz say how the daemon is."""
 
+from functools import partial
 import json
 import re
 
@@ -8,23 +9,12 @@ import pytest
 from daemon import wait_until
 from metrics import Scrape, get, metric_rows
 from promtool import promtool
-from resp import Client, Error, encode
-
-QUIET = {"oid.window": "1h"}  # the high water is saved at the start alone
+from resp import Client, Error, encode, word
 
 
 @pytest.fixture
-def start(store, start_daemon):
-    def start(**settings):
-        daemon = start_daemon(
-            store=store.uri, http="127.0.0.1:0", settings={**QUIET, **settings}
-        )
-        with Client(daemon.address) as client:  # the first window is saved
-            assert not isinstance(client.call("OID"), Error)
-        return daemon
-
-    yield start
-    store.set("ok")  # before the daemon is stopped
+def start(start_on):
+    return partial(start_on, http="127.0.0.1:0")
 
 
 @pytest.fixture
@@ -36,11 +26,6 @@ def minter(start):
 def client(minter):
     with Client(minter.address) as client:
         yield client
-
-
-def word(reply):
-    assert isinstance(reply, Error), reply
-    return reply.word
 
 
 def test_format(minter, client):

@@ -15,6 +15,12 @@ class Error(bytes):
         return self.split(b" ", 1)[0].decode()
 
 
+def word(reply):
+    """The word of a reply that has to be an error."""
+    assert isinstance(reply, Error), reply
+    return reply.word
+
+
 class Head:
     """The head of an array or map: kind b"*" or b"%", and how many elements or pairs follow."""
 
