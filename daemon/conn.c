@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -121,8 +123,7 @@ static void conn_send(struct conn *conn)
             conn->dead = true;
     }
     conn->loop->sent += sent;
-    if (sent > 0)
-        conn->active_ms = conn->loop->now.boot_ms;
+    conn->sent += (int64_t)sent;
     if (conn->dead) {
         fresh->len = 0;
         fresh->failed = false;
@@ -136,10 +137,6 @@ static void conn_send(struct conn *conn)
     } else {
         buffer_consume(from, sent);
     }
-    if (conn->out.len == 0)
-        conn->stalled_ms = 0;
-    else if (sent > 0 || conn->stalled_ms == 0)
-        conn->stalled_ms = conn->loop->now.boot_ms;
     if (conn->out.len == 0)
         buffer_finish(&conn->out);
     set_writing(conn, conn->out.len > 0);
@@ -316,6 +313,7 @@ static void end_turn(struct conn *conn)
         conn_destroy(conn);
         return;
     }
+    set_waits(conn, conn->line != NULL);
     if (conn->linger_ms != 0) {
         set_reading(conn, true);
         return;
@@ -325,7 +323,6 @@ static void end_turn(struct conn *conn)
      */
     set_writing(conn,
                 conn->out.len > 0 || has_completed(conn) || (conn->held && conn->line == NULL));
-    set_waits(conn, conn->line != NULL);
 }
 
 static void read_cb(evutil_socket_t fd, short what, void *context)
@@ -462,6 +459,26 @@ void conn_expire(struct conn *conn)
         conn_deliver(conn);
 }
 
+/* Does the client take what it was sent? What the kernel still holds of it says so: a socket that
+ * takes more from us tells only now and then, since its buffer is large. */
+static void look_at_client(struct conn *conn)
+{
+    int64_t now_ms = conn->loop->now.boot_ms;
+    int held = 0;
+    if (conn->taken == conn->sent && conn->out.len == 0)
+        return;
+    if (ioctl(conn->fd, SIOCOUTQ, &held) < 0)
+        held = 0;
+    int64_t taken = conn->sent - held;
+    if (taken > conn->taken)
+        conn->active_ms = conn->stalled_ms = now_ms;
+    else if (conn->stalled_ms == 0)
+        conn->stalled_ms = now_ms;
+    if (held == 0 && conn->out.len == 0)
+        conn->stalled_ms = 0;
+    conn->taken = taken;
+}
+
 void conn_sweep(struct conn *conn)
 {
     const struct config *config = conn_config(conn);
@@ -472,12 +489,13 @@ void conn_sweep(struct conn *conn)
             conn_destroy(conn);
         return;
     }
+    look_at_client(conn);
     if (conn->stalled_ms != 0 && now_ms - conn->stalled_ms >= config->limits.write_ms)
         why = "reads none of its replies (limits.write)";
     else
         why = conn->protocol->sweep(conn, config);
     if (why == NULL) {
-        if (conn->closing || conn->loop->out.len > 0)
+        if (conn->closing || conn->loop->out.len > 0 || conn->loop->out.failed)
             end_turn(conn);
         return;
     }

@@ -52,15 +52,17 @@ struct conn {
     struct conn *waiting_prev, *waiting_next;   /* in loop->waiting */
     struct conn *registry_prev, *registry_next; /* the server's, under its lock */
     struct request *line, **line_tail;
-    struct buffer in;   /* read and not carried out yet */
-    struct buffer out;  /* written and not sent yet */
-    size_t in_need;     /* in.len below which another try to read a command is vain */
-    size_t replay_at;   /* how far EXEC has come in session.multi */
-    size_t after_bytes; /* of the `after` of the line's requests */
-    size_t line_bytes;  /* that the line's requests take, without `after` */
-    size_t counted;     /* bytes of buffers that the server's budget knows of */
-    int64_t opened_ms, active_ms, stalled_ms; /* BOOTTIME; stalled_ms 0: the client reads */
-    int64_t linger_ms;                        /* since when it lingers; 0: it does not */
+    struct buffer in;    /* read and not carried out yet */
+    struct buffer out;   /* written and not sent yet */
+    size_t in_need;      /* in.len below which another try to read a command is vain */
+    size_t replay_at;    /* how far EXEC has come in session.multi */
+    size_t after_bytes;  /* of the `after` of the line's requests */
+    size_t line_bytes;   /* that the line's requests take, without `after` */
+    size_t counted;      /* bytes of buffers that the server's budget knows of */
+    int64_t sent, taken; /* bytes in all; taken: of these by the client, when last looked at */
+    int64_t opened_ms, active_ms; /* BOOTTIME */
+    int64_t stalled_ms; /* since when the client takes nothing of what there is; 0: there is none */
+    int64_t linger_ms;  /* since when it lingers; 0: it does not */
     int fd;
     bool reading; /* read_event is on */
     bool writing; /* write_event is on */

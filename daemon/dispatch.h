@@ -53,6 +53,7 @@ struct dispatch {
     struct counters *counters;
     const struct store *store;
     struct store_worker *worker;
+    const struct resources *resources;
     /* Replaced when they are read again; old ones live on until all loops have ended. */
     _Atomic(const struct config *) config;
     _Atomic(const struct auth *) auth; /* NULL: no credentials are asked for */

@@ -1,11 +1,9 @@
 #include "http.h"
 
 #include <inttypes.h>
-#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 
 #include "config.h"
@@ -40,21 +38,17 @@ static void put_header(struct buffer *out, const char *name, const char *value)
     put(out, "\r\n");
 }
 
-/* Made anew once a second a thread (RFC 9110, 5.6.7). */
-static void put_date(struct buffer *out, int64_t real_ms)
+/* Made anew once a second (RFC 9110, 5.6.7). */
+static void put_date(struct buffer *out, struct loop *loop)
 {
-    static _Thread_local struct {
-        int64_t second;
-        char text[64];
-    } kept = {.second = -1};
-    time_t second = (time_t)(real_ms / 1000);
-    if (kept.second != second) {
+    time_t second = (time_t)(loop->now.real_ms / 1000);
+    if (loop->date_s != second) {
         struct tm parts;
         gmtime_r(&second, &parts);
-        strftime(kept.text, sizeof kept.text, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts);
-        kept.second = second;
+        strftime(loop->date, sizeof loop->date, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts);
+        loop->date_s = second;
     }
-    put(out, kept.text);
+    put(out, loop->date);
 }
 
 static void put_head(struct conn *conn, const struct http_response *response, struct buffer *out)
@@ -65,7 +59,7 @@ static void put_head(struct conn *conn, const struct http_response *response, st
     buffer_append(out, line, (size_t)len);
     put(out, http_status_title(response->status));
     put(out, "\r\n");
-    put_date(out, conn->loop->now.real_ms);
+    put_date(out, conn->loop);
     if (response->content_type != NULL)
         put_header(out, "Content-Type", response->content_type);
     if (response->allow != NULL)
@@ -82,8 +76,10 @@ static void put_head(struct conn *conn, const struct http_response *response, st
         put(out, "WWW-Authenticate: Bearer realm=\"idmint\"\r\n");
         put(out, "WWW-Authenticate: Basic realm=\"idmint\", charset=\"UTF-8\"\r\n");
     }
-    if (response->no_store)
-        put(out, "Cache-Control: no-store\r\n");
+    /* What has a tag, or is the same until the daemon is replaced, may be kept, and is asked after.
+     */
+    put_header(out, "Cache-Control",
+               response->no_store && response->etag[0] == '\0' ? "no-store" : "no-cache");
     put(out, "X-Content-Type-Options: nosniff\r\n");
     if (response->more_head != NULL)
         put(out, response->more_head);
@@ -102,6 +98,13 @@ static void count_answer(struct conn *conn, int status)
     metrics_count(&conn->loop->metrics.http_requests[status / 100], 1);
     conn->http->begun_ms = 0;
     conn->http->continued = false;
+}
+
+/* An error that no command has told: those that one told are counted where it ended. */
+static void count_error(struct conn *conn, const struct http_response *response)
+{
+    if (response->error != ERROR_NONE)
+        metrics_error(&conn->loop->metrics, response->error, 1);
 }
 
 /* The whole answer goes to `out`. The connection closes behind it unless the client keeps it. */
@@ -127,6 +130,8 @@ static void put_response(struct conn *conn, const struct http_response *response
     put(out, "\r\n");
     if (!http->head_only)
         buffer_append(out, body.data, body.len);
+    else
+        conn->loop->sent += body.len; /* it was work all the same: turns are bounded by bytes */
     count_answer(conn, response->status);
 }
 
@@ -209,22 +214,6 @@ static void start_events(struct conn *conn, const struct http_request *request)
     put_events(conn);
 }
 
-/* Whether it has taken what it was sent: the kernel's buffers alone would hold hours of events. */
-static bool keeps_up(struct conn *conn, const struct config *config)
-{
-    struct http *http = conn->http;
-    int64_t now_ms = conn->loop->now.boot_ms;
-    int unread = 0;
-    if (ioctl(conn->fd, SIOCOUTQ, &unread) < 0)
-        unread = 0;
-    if (conn->out.len == 0 && unread == 0)
-        http->unread_ms = 0;
-    else if (http->unread_ms == 0)
-        http->unread_ms = now_ms;
-    return conn->out.len <= EVENTS_UNREAD_BYTES &&
-           (http->unread_ms == 0 || now_ms - http->unread_ms < config->limits.write_ms);
-}
-
 /* --- Pages --- */
 
 static void answer_health(struct conn *conn, enum http_page page, struct http_response *response)
@@ -290,8 +279,9 @@ static void answer_page(struct conn *conn, enum http_page page, struct http_resp
     case HTTP_PAGE_HEALTHZ:
     case HTTP_PAGE_READYZ:
     case HTTP_PAGE_LEADERZ:
-    case HTTP_PAGE_EVENTS:
         answer_health(conn, page, response);
+        break;
+    case HTTP_PAGE_EVENTS: /* start_events */
         break;
     }
 }
@@ -350,6 +340,7 @@ static void carry_out_request(struct conn *conn, const struct http_request *requ
     } else {
         if (http->plan.kind == HTTP_PLAN_PAGE)
             answer_page(conn, http->plan.page, &response);
+        count_error(conn, &response);
         put_response(conn, &response, conn_sink(conn));
     }
     http_response_finish(&response);
@@ -369,10 +360,12 @@ static bool is_let_in(struct conn *conn, const struct http_request *request, boo
     }
     bool in = http_guard(request, conn_config(conn), conn->loop->server->dispatch->auth, &response);
     if (!in) {
+        count_error(conn, &response);
         http->head_only = request->method == HTTP_METHOD_HEAD;
         http->keep_alive = http->keep_alive && whole;
         put_response(conn, &response, conn_sink(conn));
     }
+    http->let_in = http->let_in || in;
     http_response_finish(&response);
     return in;
 }
@@ -471,8 +464,8 @@ static const char *sweep(struct conn *conn, const struct config *config)
     struct http *http = conn->http;
     int64_t now_ms = conn->loop->now.boot_ms;
     if (http != NULL && http->streaming) {
-        if (!keeps_up(conn, config))
-            return "does not read its events (limits.write)";
+        if (conn->out.len > EVENTS_UNREAD_BYTES)
+            return "does not read its events";
         put_events(conn);
         return NULL;
     }
@@ -483,7 +476,10 @@ static const char *sweep(struct conn *conn, const struct config *config)
         }
         return NULL;
     }
-    if (conn->line == NULL && conn->out.len == 0 &&
+    if ((http == NULL || !http->let_in) && conn->loop->server->dispatch->auth != NULL &&
+        now_ms - conn->opened_ms >= config->limits.open_ms)
+        return "has not authenticated (limits.open)";
+    if (conn->line == NULL && conn->stalled_ms == 0 &&
         now_ms - conn->active_ms >= config->http.idle_ms)
         return "is idle (http.idle)";
     return NULL;
@@ -498,12 +494,17 @@ static void destroy(struct conn *conn)
     conn->http = NULL;
 }
 
+#define REFUSAL_BODY                                                                               \
+    "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"                  \
+    "\"detail\":\"as many connections as there may be (limits.connections)\"}"
+_Static_assert(sizeof REFUSAL_BODY - 1 == 133, "as Content-Length says");
+
 const struct protocol conn_http = {
     .carry_out = carry_out,
     .write = write_reply,
     .write_late = write_late,
     .sweep = sweep,
     .destroy = destroy,
-    .refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
-               "Connection: close\r\n\r\n",
+    .refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
+               "Content-Length: 133\r\nRetry-After: 1\r\nConnection: close\r\n\r\n" REFUSAL_BODY,
     .lingers = true};

@@ -18,9 +18,9 @@ struct http {
     bool head_only;
     char shared_with[128]; /* the origin of another site whose page may read the answer; "": none */
     bool continued;        /* "100 Continue" has been sent for the request that is coming in */
+    bool let_in;           /* a request had the credential it needs */
     bool streaming;        /* events, until the client goes */
     uint64_t last_event;   /* the last one sent */
-    int64_t unread_ms;     /* since when a reader of events has not read all; 0: it has */
     int64_t begun_ms;      /* when the request that is coming in began; 0: none */
 };
 

@@ -209,6 +209,22 @@ static void keep_if_none_match(struct http_plan *plan, struct http_text tags)
     plan->if_none_match[len] = '\0';
 }
 
+/* Headers under which a request must not be carried out as if they were not there. */
+static bool may_be_ignored(const struct http_request *request, enum http_method method,
+                           struct http_response *response)
+{
+    if (method == HTTP_METHOD_GET)
+        return true;
+    if (request->idempotency_key.data != NULL)
+        return http_refuse(response, "Idempotency-Key is not supported yet: a repeat of a POST "
+                                     "takes new values, which costs a gap, never a duplicate");
+    /* RFC 9110, 13.1. */
+    if (request->if_match.data != NULL || request->if_none_match.data != NULL)
+        return http_refuse(response, "If-Match and If-None-Match are not supported where something "
+                                     "is changed");
+    return true;
+}
+
 static bool plan_route(const struct http_request *request, struct http_plan *plan,
                        struct http_response *response)
 {
@@ -216,11 +232,8 @@ static bool plan_route(const struct http_request *request, struct http_plan *pla
     struct http_text segment = {NULL, 0};
     plan->head_only = request->method == HTTP_METHOD_HEAD;
     enum http_method method = plan->head_only ? HTTP_METHOD_GET : request->method;
-    if (request->idempotency_key.data != NULL)
-        return http_refuse(response, "Idempotency-Key is not supported yet: a repeat of a POST "
-                                     "takes new values, which costs a gap, never a duplicate");
     const struct http_route *route = find_route(request, method, &segment, response);
-    if (route == NULL)
+    if (route == NULL || !may_be_ignored(request, method, response))
         return false;
     plan->route = route;
     plan->argc = 0;
@@ -289,6 +302,7 @@ void http_answer(const struct http_plan *plan, const char *reply, size_t len,
     if (plan->route->answer(plan, &rest, response) && rest.len == 0 && !response->body.failed)
         return;
     buffer_finish(&response->body);
+    response->error = ERROR_NONE;
     response->etag[0] = response->location[0] = '\0';
     fail(response, 500, "the answer could not be written; values that were taken are lost");
 }

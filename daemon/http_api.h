@@ -25,6 +25,7 @@
  * http.c writes. */
 struct http_response {
     int status;
+    enum error_word error;                    /* of a problem that has one; else NONE */
     const char *content_type;                 /* constant; NULL: no body */
     const char *allow;                        /* 405: constant, "GET, HEAD" */
     int retry_after_s;                        /* 0: no such header */

@@ -1,5 +1,6 @@
 #include "http_guard.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,20 +14,32 @@ static bool same(struct http_text text, const char *other, size_t other_len)
            strncasecmp(text.data, other, other_len) == 0;
 }
 
-/* Is the text one of a list by comma? NULL: an empty list. Case does not matter. */
-static bool in_list(const char *list, struct http_text text)
+/* Case matters in paths: they hold counters' names. */
+static bool same_path(struct http_text path, const char *other, size_t other_len)
+{
+    return path.len == other_len && memcmp(path.data, other, other_len) == 0;
+}
+
+/* Is the text one of a list by comma? NULL: an empty list. */
+static bool is_listed(const char *list, struct http_text text,
+                      bool (*is_same)(struct http_text text, const char *other, size_t other_len))
 {
     while (list != NULL && *list != '\0') {
         list += strspn(list, " \t");
         size_t size = strcspn(list, ","), len = size;
         while (len > 0 && (list[len - 1] == ' ' || list[len - 1] == '\t'))
             len--;
-        if (len > 0 && same(text, list, len))
+        if (len > 0 && is_same(text, list, len))
             return true;
         list += size;
         list += *list == ',';
     }
     return false;
+}
+
+static bool in_list(const char *list, struct http_text text)
+{
+    return is_listed(list, text, same);
 }
 
 /* Host without its port: "[::1]" keeps its brackets. */
@@ -55,10 +68,24 @@ static bool is_listened_on(const char *list, struct http_text name)
     return false;
 }
 
+/* An address, which no name server can point elsewhere. */
+static bool is_address(struct http_text name)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+    char text[INET6_ADDRSTRLEN];
+    bool v6 = name.len > 2 && name.data[0] == '[';
+    size_t len = v6 ? name.len - 2 : name.len;
+    if (len == 0 || len >= sizeof text)
+        return false;
+    memcpy(text, name.data + v6, len);
+    text[len] = '\0';
+    return inet_pton(v6 ? AF_INET6 : AF_INET, text, bytes) == 1;
+}
+
 static bool host_is_known(const struct config *config, struct http_text host)
 {
     struct http_text name = without_port(host);
-    return in_list("localhost, 127.0.0.1, [::1]", name) || in_list(config->http.hosts, name) ||
+    return in_list("localhost", name) || is_address(name) || in_list(config->http.hosts, name) ||
            is_listened_on(config->listen.http, name);
 }
 
@@ -75,13 +102,22 @@ static bool is_own_origin(struct http_text origin, struct http_text host)
     return false;
 }
 
+/* Someone follows a link of another site's page: the answer is a page of its own, which the other
+ * one can not read, and GET changes nothing. */
+static bool follows_link(const struct http_request *request)
+{
+    return (request->method == HTTP_METHOD_GET || request->method == HTTP_METHOD_HEAD) &&
+           same(request->sec_fetch_mode, "navigate", 8) &&
+           same(request->sec_fetch_dest, "document", 8);
+}
+
 static bool origin_is_known(const struct config *config, const struct http_request *request)
 {
     if (request->origin.data != NULL)
         return is_own_origin(request->origin, request->host) ||
                in_list(config->http.origins, request->origin);
     /* Some requests of other sites' pages, as for an image, carry no Origin. */
-    return request->sec_fetch_site.data == NULL ||
+    return request->sec_fetch_site.data == NULL || follows_link(request) ||
            in_list("same-origin, none", request->sec_fetch_site);
 }
 
@@ -179,7 +215,7 @@ bool http_guard(const struct http_request *request, const struct config *config,
                       "pages of other sites may not call (http.origins)");
     if (request->method == HTTP_METHOD_OPTIONS && http_guard_shares(request, config))
         return true;
-    if (auth == NULL || in_list(config->http.open_paths, request->path))
+    if (auth == NULL || is_listed(config->http.open_paths, request->path, same_path))
         return true;
     if (request->authorization.data == NULL)
         return refuse(response, 0, ERROR_NOAUTH, "Authentication required.");

@@ -12,10 +12,11 @@
 struct auth;
 struct config;
 
-/* false: `response` says why not. 421: Host is not on the list (DNS rebinding); 403: Origin is
- * neither the daemon's own nor on the list, or Sec-Fetch-Site says cross-site; 401: a credential is
- * asked for (auth not NULL) and not there, or wrong. A browser's question whether such a page may
- * ask (OPTIONS) carries no credential and needs none. */
+/* false: `response` says why not. 421: Host is a name that is not on the list (DNS rebinding); 403:
+ * Origin is neither the daemon's own nor on the list, or a page of another site asks
+ * (Sec-Fetch-Site; but for a link to a page, which may be followed); 401: a credential is asked for
+ * (auth not NULL) and not there, or wrong. A browser's question whether such a page may ask
+ * (OPTIONS) carries no credential and needs none. */
 bool http_guard(const struct http_request *request, const struct config *config,
                 const struct auth *auth, struct http_response *response)
     __attribute__((warn_unused_result));

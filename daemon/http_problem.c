@@ -140,6 +140,7 @@ void http_problem(struct http_response *response, int status, enum error_word wo
     const char *hint = problem != NULL ? problem->hint : plain->hint;
     struct json json = {&response->body, false};
     response->status = status != 0 || problem == NULL ? plain->status : problem->status;
+    response->error = word;
     response->retry_after_s = problem != NULL ? problem->retry_after_s : plain->retry_after_s;
     response->content_type = "application/problem+json";
     response->no_store = true;

@@ -54,6 +54,8 @@ struct loop {
     int64_t stop_by_ms;
     struct clock_now now;                  /* read at the start of each turn */
     int64_t read_us;                       /* when the bytes of this turn were read */
+    int64_t date_s;                        /* the second that `date` tells; 0: none yet */
+    char date[64];                         /* HTTP's header line */
     char *in;                              /* LOOP_READ_BYTES, for the turn of one connection */
     struct buffer out;                     /* replies of the connection whose turn it is */
     size_t sent;                           /* in this turn */

@@ -23,6 +23,7 @@
 #include "oid.h"
 #include "process.h"
 #include "rates.h"
+#include "resources.h"
 #include "server.h"
 #include "settings.h"
 #include "store.h"
@@ -31,6 +32,7 @@
 
 /* How often the high water is looked at; the window is seconds long. */
 #define SAMPLE_MS 1000
+#define COUNT_MS 10000
 static const struct timeval tick = {.tv_usec = 100000};
 /* A saved high water this far ahead of the clock is worth a warning at start. */
 #define FAR_AHEAD_S 60
@@ -49,6 +51,8 @@ struct app {
     struct dispatch dispatch;
     struct rates rates;
     int64_t sampled_ms;
+    struct resources resources;
+    int64_t counted_ms;
     struct server server;
     struct event_base *base;
     struct event *events[6];
@@ -136,6 +140,12 @@ static void tell_clock(struct app *app, struct clock_now now)
     app->forward_step_told = state.forward_step;
 }
 
+static void count_descriptors(struct app *app, struct clock_now now)
+{
+    app->counted_ms = now.boot_ms;
+    resources_count(&app->resources, (int64_t)atomic_load(&app->server.connections));
+}
+
 static void tick_cb(evutil_socket_t fd, short what, void *context)
 {
     struct app *app = context;
@@ -146,6 +156,8 @@ static void tick_cb(evutil_socket_t fd, short what, void *context)
         app->sampled_ms = now.boot_ms;
         rates_sample(&app->rates, &app->dispatch, now);
     }
+    if (now.boot_ms - app->counted_ms >= COUNT_MS)
+        count_descriptors(app, now);
     if (app->watchdog_ms > 0 && now.boot_ms - app->watched_ms >= app->watchdog_ms) {
         app->watched_ms = now.boot_ms;
         notify_send("WATCHDOG=1");
@@ -244,6 +256,7 @@ static int start_dispatch(struct app *app, char *why, size_t why_bytes)
     app->dispatch.counters = app->counters;
     app->dispatch.store = app->store;
     app->dispatch.worker = app->worker;
+    app->dispatch.resources = &app->resources;
     app->dispatch.now = clock_read;
     atomic_store(&app->dispatch.config, &app->settings->config);
     atomic_store(&app->dispatch.auth, app->settings->auth);
@@ -299,6 +312,7 @@ static int start_events(struct app *app, char *why, size_t why_bytes)
 static int start(struct app *app, char *why, size_t why_bytes)
 {
     const struct config *config = &app->settings->config;
+    resources_open(&app->resources);
     app->watchdog_ms = notify_watchdog_ms();
     raise_descriptor_limit(config);
     app->base = event_base_new();
@@ -324,6 +338,7 @@ static int start(struct app *app, char *why, size_t why_bytes)
     const char *advertise = config->listen.advertise;
     leader_advertise(&app->leader, advertise != NULL ? advertise : server_address(&app->server));
     leader_tick(&app->leader, clock_read());
+    count_descriptors(app, clock_read());
     return 0;
 }
 
@@ -371,6 +386,7 @@ static void finish(struct app *app)
     if (app->base != NULL)
         event_base_free(app->base);
     settings_destroy(app->settings);
+    resources_close(&app->resources);
     libevent_global_shutdown();
 }
 

@@ -26,6 +26,9 @@ static const struct row {
 #undef METRIC_ROW
 };
 
+/* A row with this value has no sample. */
+#define NOT_TOLD INT64_MIN
+
 /* All that is told, looked at once. */
 struct view {
     const struct dispatch *dispatch;
@@ -86,15 +89,21 @@ static void look_at_counters(struct view *view)
     view->values[METRIC_HEADROOM] = state->headroom_percent;
 }
 
+static int64_t if_told(int64_t value)
+{
+    return value >= 0 ? value : NOT_TOLD;
+}
+
 static void look_at_process(struct view *view)
 {
-    struct resources resources;
-    resources_look(&resources);
-    view->values[METRIC_RESIDENT] = resources.resident_bytes;
-    view->values[METRIC_CPU] = resources.cpu_us;
-    view->values[METRIC_OPEN_FDS] = resources.open_fds;
-    view->values[METRIC_MAX_FDS] = resources.max_fds;
-    view->values[METRIC_START] = resources.start_ms;
+    struct resources_state state;
+    resources_look(view->dispatch->resources, &state);
+    view->values[METRIC_RESIDENT] = if_told(state.resident_bytes);
+    view->values[METRIC_CPU] = state.cpu_us;
+    view->values[METRIC_OPEN_FDS] =
+        if_told(state.other_fds < 0 ? -1 : state.other_fds + view->values[METRIC_CONNECTIONS]);
+    view->values[METRIC_MAX_FDS] = state.max_fds;
+    view->values[METRIC_START] = if_told(state.start_ms);
 }
 
 /* --- Text --- */
@@ -283,10 +292,10 @@ void metrics_write(const struct dispatch *dispatch, struct clock_now now, struct
         put(out, "# HELP %s %s\n# TYPE %s %s\n", row->name, row->help, row->name, row->type);
         if (families[id] != NULL) {
             families[id](&view, out);
-            continue;
+        } else if (view.values[id] != NOT_TOLD) {
+            put(out, "%s ", row->name);
+            put_number(out, view.values[id], row->unit);
+            put(out, "\n");
         }
-        put(out, "%s ", row->name);
-        put_number(out, view.values[id], row->unit);
-        put(out, "\n");
     }
 }

@@ -2,16 +2,33 @@
 #ifndef IDMINT_RESOURCES_H
 #define IDMINT_RESOURCES_H
 
+#include <dirent.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
-/* What can not be told is 0. */
+/* Kept open: they tell also when no descriptor is left. */
 struct resources {
-    int64_t resident_bytes;
-    int64_t cpu_us;   /* user and system */
-    int64_t open_fds; /* the one that counts them not included */
-    int64_t max_fds;
-    int64_t start_ms; /* unix time; the same at each look, unless the clock is set */
+    DIR *fds;  /* NULL, and -1: there is no /proc */
+    int statm; /* pages */
+    int64_t start_ms;
+    _Atomic int64_t other_fds; /* open when they were counted last, connections left out */
 };
-void resources_look(struct resources *resources);
+
+/* What can not be told is -1. */
+struct resources_state {
+    int64_t resident_bytes;
+    int64_t cpu_us;    /* user and system */
+    int64_t other_fds; /* open descriptors, connections left out */
+    int64_t max_fds;
+    int64_t start_ms; /* unix time */
+};
+
+void resources_open(struct resources *resources);
+void resources_close(struct resources *resources);
+/* Count the open descriptors, of which so many are connections. Takes the longer the more there
+ * are: for the main thread, now and then. */
+void resources_count(struct resources *resources, int64_t connections);
+/* Any thread; takes microseconds. */
+void resources_look(const struct resources *resources, struct resources_state *state);
 
 #endif

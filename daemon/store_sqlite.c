@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log.h"
 #include "row_cache.h"
 #include "sqlite_file.h"
 
@@ -34,6 +35,14 @@ static const char disk_failed[] =
     "the disk failed to store: stopped; check the disk, then restart idmintd";
 static const char file_damaged[] =
     "the store's file is damaged: stopped; restore it from a backup, then restart idmintd";
+
+/* Nothing is committed any more. */
+static void stop(struct sqlite_store *self, const char *why)
+{
+    if (self->broken == NULL)
+        log_line(LOG_ERROR, "store: %s", why);
+    self->broken = why;
+}
 
 static void value_format(int64_t value, char text[VALUE_BYTES])
 {
@@ -323,7 +332,7 @@ static void fold_log(struct sqlite_store *self)
     else if (is_passing(rc))
         self->fold_at = self->log_pages + FOLD_PAGES;
     else
-        self->broken = disk_failed;
+        stop(self, disk_failed);
 }
 
 /* The transaction did not come to its end. A failed COMMIT or fsync leaves open what is on the disk
@@ -339,15 +348,15 @@ static void fail(struct sqlite_store *self, struct store_op **ops, size_t count,
         snprintf(text, sizeof(text), "the store failed: %s (SQLite code %d)", sqlite3_errstr(rc),
                  rc);
     if (unknown)
-        self->broken = disk_failed;
+        stop(self, disk_failed);
     else if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
-        self->broken = file_damaged;
+        stop(self, file_damaged);
 
     /* Some errors have rolled back already. */
     if (sqlite3_get_autocommit(self->file.db) == 0 &&
         sqlite_file_run(&self->file, STATEMENT_ROLLBACK) != SQLITE_OK &&
         sqlite3_get_autocommit(self->file.db) == 0)
-        self->broken = disk_failed;
+        stop(self, disk_failed);
     self->dirty = NULL;
     row_cache_clear(&self->cache);
     self->meta = self->saved;

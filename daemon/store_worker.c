@@ -102,19 +102,41 @@ static void tell(bool failed, enum store_result result, const char *text)
                  text[0] != '\0' ? text : "no reason given");
 }
 
-/* With the lock held. failed: an op that shows that the store fails; NULL: it answers. Returns
- * whether that is news. */
-static bool note_health(struct store_worker_stats *stats, const struct store_op *failed,
-                        int64_t now_ms)
+/* What a commit tells of the store. */
+struct verdict {
+    const struct store_op *failed; /* an op that shows that the store fails; NULL: it answers */
+    bool failed_to_write, wrote;
+};
+
+static void judge(struct verdict *verdict, const struct store_op *op)
 {
+    bool failed = op->result == STORE_NOT_DONE || op->result == STORE_UNKNOWN;
+    bool writes = store_verb_writes(op->verb);
+    if (failed && verdict->failed == NULL)
+        verdict->failed = op;
+    verdict->failed_to_write = verdict->failed_to_write || (failed && writes);
+    verdict->wrote = verdict->wrote || (op->result == STORE_DONE && writes);
+}
+
+/* With the lock held. Returns whether it is news. */
+static bool note_health(struct store_worker *worker, const struct verdict *verdict, int64_t now_ms)
+{
+    struct store_worker_stats *stats = &worker->stats;
+    const struct store_op *failed = verdict->failed;
+    /* A file that can be read may still take no write. (One that is its daemon's own is written all
+     * the time; of one that is shared a follower may have nothing to write for long.) */
+    if (failed == NULL && stats->failing_to_write && !verdict->wrote && !worker->store->shared)
+        return false;
     bool changed = (stats->failing_ms != 0) != (failed != NULL);
     if (failed == NULL) {
         stats->answered_ms = now_ms;
         stats->failing_ms = 0;
+        stats->failing_to_write = false;
         return changed;
     }
     if (changed)
         stats->failing_ms = now_ms;
+    stats->failing_to_write = stats->failing_to_write || verdict->failed_to_write;
     stats->failure = failed->result;
     memcpy(stats->failure_text, failed->text, sizeof stats->failure_text);
     return changed;
@@ -124,12 +146,12 @@ static void count_results(struct store_worker *worker, struct store_op **ops, si
                           int64_t start_us)
 {
     uint64_t by_result[STORE_RESULTS] = {0};
-    const struct store_op *failed = NULL;
+    struct verdict verdict = {0};
     for (size_t i = 0; i < count; i++) {
         by_result[-ops[i]->result]++;
-        if (failed == NULL && (ops[i]->result == STORE_NOT_DONE || ops[i]->result == STORE_UNKNOWN))
-            failed = ops[i];
+        judge(&verdict, ops[i]);
     }
+    const struct store_op *failed = verdict.failed;
     int64_t now_us = clock_us();
     struct store_worker_stats *stats = &worker->stats;
 
@@ -140,7 +162,7 @@ static void count_results(struct store_worker *worker, struct store_op **ops, si
         stats->ops_by_result[i] += by_result[i];
     if (by_result[STORE_DONE] != 0)
         stats->last_done_ms = now_us / 1000;
-    bool changed = note_health(stats, failed, now_us / 1000);
+    bool changed = note_health(worker, &verdict, now_us / 1000);
     pthread_mutex_unlock(&worker->mutex);
 
     if (changed)

@@ -38,8 +38,9 @@ struct store_worker_stats {
     /* By CLOCK_BOOTTIME. */
     int64_t last_done_ms; /* the last commit with a DONE in it; 0: none yet */
     int64_t answered_ms;  /* the last commit that did not fail; the start where there is none yet */
-    int64_t failing_ms;   /* since when commits fail; 0: the last one did not */
-    int64_t busy_ms;      /* begin of the oldest commit under way; 0: none */
+    int64_t failing_ms;   /* since when commits fail; 0: they do not */
+    bool failing_to_write;     /* a write was among those that failed */
+    int64_t busy_ms;           /* begin of the oldest commit under way; 0: none */
     enum store_result failure; /* of the last commit that failed, and why */
     char failure_text[128];
 };

@@ -30,20 +30,21 @@ struct reading {
 static const struct header_row {
     const char *name;
     size_t offset;
-    bool first_counts; /* where there are several; else they are refused */
 } HEADERS[] = {
-    {"Host", offsetof(struct reading, request.host), false},
-    {"Origin", offsetof(struct reading, request.origin), false},
-    {"Authorization", offsetof(struct reading, request.authorization), false},
-    {"Content-Type", offsetof(struct reading, request.content_type), false},
-    {"Accept", offsetof(struct reading, request.accept), true},
-    {"If-None-Match", offsetof(struct reading, request.if_none_match), false},
-    {"Last-Event-ID", offsetof(struct reading, request.last_event_id), false},
-    {"Idempotency-Key", offsetof(struct reading, request.idempotency_key), false},
-    {"Sec-Fetch-Site", offsetof(struct reading, request.sec_fetch_site), false},
-    {"Content-Length", offsetof(struct reading, content_length), false},
-    {"Transfer-Encoding", offsetof(struct reading, transfer_encoding), false},
-    {"Expect", offsetof(struct reading, expect), false},
+    {"Host", offsetof(struct reading, request.host)},
+    {"Origin", offsetof(struct reading, request.origin)},
+    {"Authorization", offsetof(struct reading, request.authorization)},
+    {"Content-Type", offsetof(struct reading, request.content_type)},
+    {"If-Match", offsetof(struct reading, request.if_match)},
+    {"If-None-Match", offsetof(struct reading, request.if_none_match)},
+    {"Last-Event-ID", offsetof(struct reading, request.last_event_id)},
+    {"Idempotency-Key", offsetof(struct reading, request.idempotency_key)},
+    {"Sec-Fetch-Site", offsetof(struct reading, request.sec_fetch_site)},
+    {"Sec-Fetch-Mode", offsetof(struct reading, request.sec_fetch_mode)},
+    {"Sec-Fetch-Dest", offsetof(struct reading, request.sec_fetch_dest)},
+    {"Content-Length", offsetof(struct reading, content_length)},
+    {"Transfer-Encoding", offsetof(struct reading, transfer_encoding)},
+    {"Expect", offsetof(struct reading, expect)},
 };
 
 static bool text_is(const struct http_text *text, const char *word)
@@ -87,7 +88,7 @@ static int on_header_value_cb(http_parser *parser, const char *at, size_t len)
         struct http_text *value = (struct http_text *)((char *)reading + HEADERS[i].offset);
         if (value->data == NULL) {
             *value = (struct http_text){at, len};
-        } else if (!HEADERS[i].first_counts) {
+        } else {
             return refuse(reading, 400, "a header that may stand once stands twice");
         }
         break;

@@ -42,8 +42,8 @@ struct http_limits {
 };
 
 /* A method that is not served, CONNECT and TRACE too, is HTTP_BAD with 501; "Upgrade" is ignored.
- * Headers that mean something here. One that stands twice is HTTP_BAD where its meaning would not
- * be clear: all but Accept, which is joined by no one and whose first counts. */
+ * Headers that mean something here. One that stands twice is HTTP_BAD: its
+ * meaning would not be clear. */
 struct http_request {
     enum http_method method;
     bool keep_alive; /* HTTP/1.1 without Connection: close; HTTP/1.0 with keep-alive */
@@ -52,8 +52,8 @@ struct http_request {
     struct http_text path;  /* of the target, still percent-encoded; begins with "/", or is "*"
                              * (OPTIONS) */
     struct http_text query; /* behind "?"; NULL where there is none */
-    struct http_text host, origin, authorization, content_type, accept, if_none_match,
-        last_event_id, idempotency_key, sec_fetch_site;
+    struct http_text host, origin, authorization, content_type, if_match, if_none_match,
+        last_event_id, idempotency_key, sec_fetch_site, sec_fetch_mode, sec_fetch_dest;
     struct http_text body; /* Content-Length: into the caller's bytes; chunked: into `decoded`;
                             * NULL where it is empty */
 };

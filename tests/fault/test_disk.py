@@ -47,7 +47,7 @@ def test_a_disk_that_can_not_be_trusted(start_on, disk, trigger):
         assert_error(client.call("NEXT", "other"), "TRYAGAIN", "restart")
         assert client.call("PING") == b"PONG"
         assert not isinstance(client.call("OID"), Error)  # its window is open
-    daemon.log.wait("error: store: ")
+    daemon.log.wait("error: store: .*stopped; check the disk, then restart idmintd")
     daemon.restart()
     with Client(daemon.address) as client:
         assert client.call("GET", "n") in (b"3", b"4")
@@ -85,9 +85,12 @@ def test_a_full_disk(start_on, disk):
             assert_error(client.call("NEXT", "n"), "TRYAGAIN", "disk is full")
             assert_error(client.call("NEXT", "new"), "TRYAGAIN", "disk is full")
             assert client.call("GET", "n") == b"%d" % (expected - 1)
+            # That it can be read says nothing of its being full.
+            assert client.info("store")["store_answers"] == "0"
             assert not isinstance(client.call("OID"), Error)
             disk.end("write-enospc")
             assert client.call("NEXT", "n") == expected
+            assert client.info("store")["store_answers"] == "1"
         assert client.call("EXISTS", "new") == 0
         daemon.log.wait("store: answers again")
 

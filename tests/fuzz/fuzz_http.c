@@ -47,11 +47,13 @@ static void check_request(const struct outcome *outcome)
     check_text(&request->origin);
     check_text(&request->authorization);
     check_text(&request->content_type);
-    check_text(&request->accept);
+    check_text(&request->if_match);
     check_text(&request->if_none_match);
     check_text(&request->last_event_id);
     check_text(&request->idempotency_key);
     check_text(&request->sec_fetch_site);
+    check_text(&request->sec_fetch_mode);
+    check_text(&request->sec_fetch_dest);
 }
 
 static void read_request(const char *bytes, size_t len, const struct http_limits *limits,

@@ -15,6 +15,7 @@
 #include "leader.h"
 #include "metrics.h"
 #include "oid.h"
+#include "resources.h"
 #include "store_memory.h"
 #include "store_ops.h"
 #include "store_worker.h"
@@ -33,6 +34,7 @@ struct desk {
     struct leader leader;
     struct dispatch_server_state state; /* as the server tells it */
     struct metrics_loop loops[DESK_LOOPS];
+    struct resources resources;
     struct dispatch dispatch;
 };
 
@@ -104,6 +106,8 @@ static inline struct desk *desk_create(bool shared)
     dispatch->leader = &desk->leader;
     dispatch->store = &desk->base;
     dispatch->now = desk_now;
+    resources_open(&desk->resources);
+    dispatch->resources = &desk->resources;
     dispatch->server =
         (struct dispatch_server){.context = desk, .look = desk_look, .metrics = desk_metrics};
     atomic_store(&dispatch->config, &desk->config);
@@ -118,6 +122,7 @@ static inline void desk_destroy(struct desk *desk)
     leader_finish(&desk->leader);
     config_finish(&desk->config);
     store_close(desk->memory);
+    resources_close(&desk->resources);
     sem_destroy(&desk->entered);
     sem_destroy(&desk->leave);
     sem_destroy(&desk->done);

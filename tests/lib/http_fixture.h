@@ -68,11 +68,13 @@ static inline void describe(const struct http_request *request, struct buffer *o
     put(out, " origin=", &request->origin);
     put(out, " authorization=", &request->authorization);
     put(out, " content_type=", &request->content_type);
-    put(out, " accept=", &request->accept);
+    put(out, " if_match=", &request->if_match);
     put(out, " if_none_match=", &request->if_none_match);
     put(out, " last_event_id=", &request->last_event_id);
     put(out, " idempotency_key=", &request->idempotency_key);
     put(out, " sec_fetch_site=", &request->sec_fetch_site);
+    put(out, " sec_fetch_mode=", &request->sec_fetch_mode);
+    put(out, " sec_fetch_dest=", &request->sec_fetch_dest);
     put(out, " body=", &request->body);
     buffer_append(out, "", 1);
 }

@@ -80,7 +80,8 @@ class Connection:
             match = HEADER.fullmatch(line)
             assert match, f"no header: {line!r}"
             name = match.group(1).decode().lower()
-            assert name not in headers, f"{name} twice"
+            # RFC 9110, 11.6.1: one for each way to show who one is.
+            assert name not in headers or name == "www-authenticate", f"{name} twice"
             headers[name] = match.group(2).decode()
         assert not {"content-length", "transfer-encoding"} <= headers.keys()
         if head or status in BODILESS or status < 200:

@@ -64,12 +64,14 @@ static const struct good_row {
      "POST / keep host=a body={}"},
     /* headers */
     {TEXT(GET HOST "!#$%&'*+-.^_`|~09azAZ: \x80\xff\t\"\r\nX:\r\n\r\n"), "GET / keep host=a"},
-    {TEXT(GET HOST "Origin: http://b\r\nAuthorization: Bearer x y\r\nAccept: 1\r\nAccept: 2\r\n"
-                   "If-None-Match: \"e\"\r\n\r\n"),
-     "GET / keep host=a origin=http://b authorization=Bearer x y accept=1 if_none_match=\"e\""},
-    {TEXT(GET HOST "Content-Type: t\r\nLast-Event-ID: 7\r\nIDEMPOTENCY-KEY:k\r\n"
-                   "sec-fetch-site: none\r\n\r\n"),
-     "GET / keep host=a content_type=t last_event_id=7 idempotency_key=k sec_fetch_site=none"},
+    {TEXT(GET HOST "Origin: http://b\r\nAuthorization: Bearer x y\r\nIf-Match: \"d\"\r\n\r\n"),
+     "GET / keep host=a origin=http://b authorization=Bearer x y if_match=\"d\""},
+    {TEXT(GET HOST "Content-Type: t\r\nLast-Event-ID: 7\r\nIF-NONE-MATCH:\"e\"\r\n\r\n"),
+     "GET / keep host=a content_type=t if_none_match=\"e\" last_event_id=7"},
+    {TEXT(GET HOST "idempotency-key: k\r\nsec-fetch-site: none\r\n\r\n"),
+     "GET / keep host=a idempotency_key=k sec_fetch_site=none"},
+    {TEXT(GET HOST "Sec-Fetch-Mode: m\r\nSec-Fetch-Dest: d\r\n\r\n"),
+     "GET / keep host=a sec_fetch_mode=m sec_fetch_dest=d"},
     {TEXT(GET HOST "Origin:\r\n\r\n"), "GET / keep host=a origin="},
     /* bodies with a length */
     {TEXT(POST HOST "Content-Length: 0\r\n\r\n"), "POST / keep host=a"},

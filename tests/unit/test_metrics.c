@@ -276,6 +276,9 @@ START_TEST(the_process)
                                          "idmint_process_cpu_seconds_total",
                                          "idmint_process_open_fds", "idmint_process_max_fds"};
     const char *text = write_all();
+    ck_assert_ptr_null(find(text, "idmint_process_open_fds")); /* not counted yet */
+    resources_count(&desk->resources, (int64_t)desk->state.connections);
+    text = write_all();
     for (size_t i = 0; i < sizeof series / sizeof series[0]; i++) {
         const char *value = find(text, series[i]);
         ck_assert_ptr_nonnull(value);
