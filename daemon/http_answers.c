@@ -238,7 +238,9 @@ static void put_counter(struct json *json, const char *name, size_t name_len,
     put_integer(json, "value", numbers[VALUE]);
     put_integer_text(json, "value_str", numbers[VALUE]);
     put_integer(json, "start", numbers[START]);
+    put_integer_text(json, "start_str", numbers[START]);
     put_integer(json, "step", numbers[STEP]);
+    put_integer_text(json, "step_str", numbers[STEP]);
     put_integer(json, "max", numbers[MAX]);
     put_integer_text(json, "max_str", numbers[MAX]);
     put_integer(json, "cache", numbers[CACHE]);

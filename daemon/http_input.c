@@ -183,6 +183,10 @@ static bool read_body(struct http_text body, const struct http_field *fields,
     }
     if (input->body == NULL && json_error_code(&error) == json_error_numeric_overflow)
         return http_refuse(response, "a number is out of range: integers have 64 bits, with sign");
+    if (input->body == NULL && (json_error_code(&error) == json_error_null_character ||
+                                json_error_code(&error) == json_error_null_byte_in_key))
+        return http_refuse(response,
+                           "invalid JSON: \\u0000 may not stand in a name or string here");
     if (input->body == NULL)
         return http_refuse(response, "invalid JSON: %s (line %d, column %d)", error.text,
                            error.line, error.column);

@@ -172,6 +172,9 @@ def test_values_past_the_doubles(api):
     low = {"start": -(2**63) + 1}
     api.ok("PUT", "/v1/counters/low", low, status=201)
     assert api.ok("POST", "/v1/counters/low/next")["first_str"] == str(-(2**63) + 1)
+    assert api.ok("GET", "/v1/counters/low")["start_str"] == str(-(2**63) + 1)
+    api.ok("PUT", "/v1/counters/strides", {"step": str(BIG - 1), "max": str(BIG)}, status=201)
+    assert api.ok("GET", "/v1/counters/strides")["step_str"] == str(BIG - 1)
 
 
 def test_counter_is_created_once(api):
@@ -183,7 +186,9 @@ def test_counter_is_created_once(api):
         "value": 90,
         "value_str": "90",
         "start": 100,
+        "start_str": "100",
         "step": 10,
+        "step_str": "10",
         "max": 2**53 - 1,
         "max_str": str(2**53 - 1),
         "cache": 5,

@@ -67,16 +67,19 @@ static const struct {
      "1\r\n9\r\n"
      "$2\r\n10\r\n",
      200,
-     "{\"counters\":[{\"name\":\"a\",\"value\":7,\"value_str\":\"7\",\"start\":1,\"step\":1,"
+     "{\"counters\":[{\"name\":\"a\",\"value\":7,\"value_str\":\"7\",\"start\":1,\"start_str\":"
+     "\"1\",\"step\":1,\"step_str\":\"1\","
      "\"max\":9007199254740991,\"max_str\":\"9007199254740991\",\"cache\":1},"
-     "{\"name\":\"\\\"\",\"value\":-1,\"value_str\":\"-1\",\"start\":0,\"step\":5,"
+     "{\"name\":\"\\\"\",\"value\":-1,\"value_str\":\"-1\",\"start\":0,\"start_str\":\"0\","
+     "\"step\":5,\"step_str\":\"5\","
      "\"max\":9,\"max_str\":\"9\",\"cache\":10}],\"next\":\"\\\"\"}"},
     {"GET", "/v1/counters/a", NULL,
      "%7\r\n$4\r\nname\r\n$1\r\na\r\n$5\r\nvalue\r\n$1\r\n7\r\n$5\r\nstart\r\n$1\r\n1\r\n$4\r\n"
      "step\r\n$1\r\n2\r\n$3\r\nmax\r\n$19\r\n9223372036854775807\r\n$5\r\ncache\r\n$1\r\n3\r\n"
      "$10\r\ngeneration\r\n$1\r\n4\r\n",
      200,
-     "{\"name\":\"a\",\"value\":7,\"value_str\":\"7\",\"start\":1,\"step\":2,"
+     "{\"name\":\"a\",\"value\":7,\"value_str\":\"7\",\"start\":1,\"start_str\":\"1\",\"step\":2,"
+     "\"step_str\":\"2\","
      "\"max\":9223372036854775807,\"max_str\":\"9223372036854775807\",\"cache\":3}"},
     {"PUT", "/v1/counters/a", NULL, "+OK\r\n", 201, "{\"name\":\"a\",\"created\":true}"},
     {"PUT", "/v1/counters/a", NULL, "-ERR the counter exists\r\n", 200,

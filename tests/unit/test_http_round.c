@@ -114,7 +114,8 @@ START_TEST(counter_lives)
     asks("PATCH", "/v1/counters/a", "{\"sync\":{\"collection\":\"a.b\",\"field\":\"c\"}}", 400,
          URN "err\"*");
     asks("GET", "/v1/counters/a", NULL, 200,
-         "{\"name\":\"a\",\"value\":-3,\"value_str\":\"-3\",\"start\":10,\"step\":5,\"max\":50,"
+         "{\"name\":\"a\",\"value\":-3,\"value_str\":\"-3\",\"start\":10,\"start_str\":\"10\","
+         "\"step\":5,\"step_str\":\"5\",\"max\":50,"
          "\"max_str\":\"50\",\"cache\":1}");
     asks("DELETE", "/v1/counters/a?force=true", NULL, 204, "");
     asks("DELETE", "/v1/counters/a?force=true", NULL, 404, URN "unknown-counter\"*");
@@ -129,7 +130,8 @@ START_TEST(counters_are_listed)
         asks("POST", target, NULL, 200, "{*");
     }
     asks("GET", "/v1/counters?limit=2&after=0/", NULL, 200,
-         "{\"counters\":[{\"name\":\"1/\",\"value\":1,\"value_str\":\"1\",\"start\":1,\"step\":1,"
+         "{\"counters\":[{\"name\":\"1/\",\"value\":1,\"value_str\":\"1\",\"start\":1,"
+         "\"start_str\":\"1\",\"step\":1,\"step_str\":\"1\","
          "\"max\":9007199254740991,\"max_str\":\"9007199254740991\",\"cache\":1},{\"name\":\"2/"
          "\",*");
     asks("GET", "/v1/counters?prefix=1", NULL, 200, "{\"counters\":[{\"name\":\"1/\",*");
