@@ -73,7 +73,6 @@ static const struct http_status {
     {415, "Unsupported Media Type", "Send Content-Type: application/json.", 0},
     {417, "Expectation Failed", "The only expectation that is met is 100-continue.", 0},
     {421, "Misdirected Request", "The setting http.hosts lists the names that Host may say.", 0},
-    {429, "Too Many Requests", "Repeat the request after Retry-After seconds.", 1},
     {431, "Request Header Fields Too Large", "Send fewer or shorter headers.", 0},
     {500, "Internal Server Error", "The daemon's log may say more.", 0},
     {501, "Not Implemented", NULL, 0},

@@ -1,14 +1,19 @@
 /* HTTP requests: read from the whole input and from each of its prefixes. A prefix must ask for
  * more or give what the whole gives, and must not ask for more than what decides. A request that
- * was read, written out plainly, is the same request. It becomes an answer or a command of the line
- * protocol that is one, and what stands behind it is taken for the command's reply. */
+ * was read, written out plainly, is the same request. Who may not ask is told so. It becomes an
+ * answer or a command of the line protocol that is one, and what stands behind it is taken for the
+ * command's reply. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "auth.h"
 #include "commands.h"
+#include "config.h"
 #include "fuzz_check.h"
 #include "http_api.h"
+#include "http_guard.h"
 
 /* The prefixes of one input cost the square of its length. */
 #define MAX_PREFIX 500
@@ -210,7 +215,10 @@ static void check_plan(const struct http_request *request, const char *reply, si
     http_response_init(&response);
     http_plan(request, &plan, &response);
     FUZZ_CHECK((response.status != 0) == (plan.kind == HTTP_PLAN_ANSWER));
-    FUZZ_CHECK(request->idempotency_key.data == NULL || plan.kind == HTTP_PLAN_ANSWER);
+    /* What must not be carried out as if it had been said without this. */
+    FUZZ_CHECK(request->method == HTTP_METHOD_GET || request->method == HTTP_METHOD_HEAD ||
+               (request->idempotency_key.data == NULL && request->if_match.data == NULL) ||
+               plan.kind == HTTP_PLAN_ANSWER);
     if (plan.kind == HTTP_PLAN_COMMAND) {
         FUZZ_CHECK(plan.argc > 0 && plan.argc <= HTTP_PLAN_ARGS);
         if (request->method == HTTP_METHOD_GET || request->method == HTTP_METHOD_HEAD) {
@@ -226,6 +234,39 @@ static void check_plan(const struct http_request *request, const char *reply, si
     http_response_finish(&response);
 }
 
+/* Read once: a file of one credential, and a list in each place where there may be one. */
+static const struct auth *get_ready(struct config *config)
+{
+    static const char text[] = "ann:secret\n";
+    char path[] = "/tmp/idmint-fuzz-XXXXXX", why[128];
+    struct auth *auth = NULL;
+    config_init(config);
+    FUZZ_CHECK(config_set(config, "http", "hosts", "a, b.example", "", why, sizeof why) == 0);
+    FUZZ_CHECK(config_set(config, "http", "origins", "http://a", "", why, sizeof why) == 0);
+    int file = mkstemp(path);
+    FUZZ_CHECK(write(file, text, strlen(text)) == (ssize_t)strlen(text));
+    FUZZ_CHECK(auth_load(path, &auth, why, sizeof why) == 0);
+    close(file);
+    unlink(path);
+    return auth;
+}
+
+static void check_guard(const struct http_request *request)
+{
+    static struct config config;
+    static const struct auth *auth = NULL;
+    struct http_response response;
+    if (auth == NULL) {
+        auth = get_ready(&config);
+    }
+    http_response_init(&response);
+    if (!http_guard(request, &config, auth, &response)) {
+        FUZZ_CHECK(response.status == 401 || response.status == 403 || response.status == 421);
+        check_response(&response);
+    }
+    http_response_finish(&response);
+}
+
 static void check_requests(const char *bytes, size_t len, const struct http_limits *limits)
 {
     struct outcome whole;
@@ -236,6 +277,7 @@ static void check_requests(const char *bytes, size_t len, const struct http_limi
             check_written(&whole.request);
             bytes += whole.used;
             len -= whole.used;
+            check_guard(&whole.request);
             check_plan(&whole.request, bytes, len);
         }
         buffer_finish(&whole.decoded);

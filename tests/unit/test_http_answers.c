@@ -265,7 +265,6 @@ static const struct {
     {408, "Request Timeout"},
     {413, "Content Too Large"},
     {421, "Misdirected Request"},
-    {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
     {501, "Not Implemented"},
     {503, "Service Unavailable"},
