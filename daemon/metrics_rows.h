@@ -47,7 +47,8 @@
                "The window as it is when just saved (oid.window, mongo.window)")                   \
     METRIC_ROW(CLOCK_STEP, "idmint_clock_step_waited_out", gauge, ONE,                             \
                "1 while a long forward step of the clock is not followed yet")                     \
-    METRIC_ROW(LEADS, "idmint_leads", gauge, ONE, "1 where this daemon issues ObjectIds")          \
+    METRIC_ROW(LEADS, "idmint_leads", gauge, ONE,                                                  \
+               "1 where this daemon is the one that issues ObjectIds")                             \
     METRIC_ROW(LEASE_LEFT, "idmint_lease_left_seconds", gauge, MS,                                 \
                "What is left of the lease; 0: no lease, or the store is not shared")               \
     METRIC_ROW(LEASE_EPOCH, "idmint_lease_epoch", gauge, ONE,                                      \
