@@ -460,7 +460,8 @@ void conn_expire(struct conn *conn)
 }
 
 /* Does the client take what it was sent? What the kernel still holds of it says so: a socket that
- * takes more from us tells only now and then, since its buffer is large. */
+ * takes more from us tells only now and then, since its buffer is large. (Of a Unix socket it holds
+ * all that was not read, and counts its own use of memory: there only a change tells something.) */
 static void look_at_client(struct conn *conn)
 {
     int64_t now_ms = conn->loop->now.boot_ms;
@@ -470,12 +471,13 @@ static void look_at_client(struct conn *conn)
     if (ioctl(conn->fd, SIOCOUTQ, &held) < 0)
         held = 0;
     int64_t taken = conn->sent - held;
-    if (taken > conn->taken)
-        conn->active_ms = conn->stalled_ms = now_ms;
-    else if (conn->stalled_ms == 0)
-        conn->stalled_ms = now_ms;
-    if (held == 0 && conn->out.len == 0)
+    bool moves = taken > conn->taken;
+    if (moves)
+        conn->active_ms = now_ms;
+    if (conn->out.len == 0 && (held == 0 || !conn->streams))
         conn->stalled_ms = 0;
+    else if (moves || conn->stalled_ms == 0)
+        conn->stalled_ms = now_ms;
     conn->taken = taken;
 }
 

@@ -61,8 +61,9 @@ struct conn {
     size_t counted;      /* bytes of buffers that the server's budget knows of */
     int64_t sent, taken; /* bytes in all; taken: of these by the client, when last looked at */
     int64_t opened_ms, active_ms; /* BOOTTIME */
-    int64_t stalled_ms; /* since when the client takes nothing of what there is; 0: there is none */
-    int64_t linger_ms;  /* since when it lingers; 0: it does not */
+    int64_t
+        stalled_ms; /* since when the client takes nothing of what waits for it; 0: nothing does */
+    int64_t linger_ms; /* since when it lingers; 0: it does not */
     int fd;
     bool reading; /* read_event is on */
     bool writing; /* write_event is on */
@@ -71,6 +72,7 @@ struct conn {
     bool eof;     /* the client has sent all it will */
     bool closing; /* carry out no more; close when all replies are sent */
     bool dead;    /* close at the end of this turn */
+    bool streams; /* sends without being asked: what the kernel holds is unread, too */
     bool touched; /* in the list of connections that got completions this turn */
     struct conn *touched_next;
     atomic_bool killed;

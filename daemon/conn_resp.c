@@ -102,7 +102,7 @@ static const char *sweep(struct conn *conn, const struct config *config)
     int64_t now_ms = conn->loop->now.boot_ms;
     if (!conn->session.authenticated && now_ms - conn->opened_ms >= config->limits.open_ms)
         return "has not authenticated (limits.open)";
-    if (config->limits.idle_ms > 0 && conn->line == NULL && conn->stalled_ms == 0 &&
+    if (config->limits.idle_ms > 0 && conn->line == NULL && conn->out.len == 0 &&
         now_ms - conn->active_ms >= config->limits.idle_ms)
         return "is idle (limits.idle)";
     return NULL;

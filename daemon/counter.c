@@ -146,6 +146,7 @@ void counters_give_back(struct counters *counters)
         struct store_op *list = NULL;
         pthread_mutex_lock(&shard->lock);
         shard->closing = true;
+        pthread_cond_broadcast(&shard->gathered);
         for (size_t bucket = 0; bucket <= shard->mask; bucket++) {
             for (struct counter *c = shard->buckets[bucket]; c != NULL; c = c->chain) {
                 if (!counter_is_idle(c))

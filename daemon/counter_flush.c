@@ -353,7 +353,7 @@ static bool close_flush(struct store_op *op)
     struct due due = {.tail = &due.finished};
 
     pthread_mutex_lock(&shard->lock);
-    if (!flush->closed)
+    if (!flush->closed && (!flush->ordered || counter->flights == 0))
         counter_gather(flush);
     if (!flush->closed && flush->ordered && counter->flights > 0) {
         /* It was submitted before it came to be ordered: the flight that lands submits it again. */
@@ -363,6 +363,7 @@ static bool close_flush(struct store_op *op)
     }
     if (!flush->closed) { /* else it goes round once more: it was under way already */
         flush->closed = true;
+        counter_gather_leave(flush);
         counter->open = NULL;
         counter->flights++;
     }

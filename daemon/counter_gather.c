@@ -23,7 +23,8 @@ static int64_t patience_left_us(const struct counter *counter, int64_t now_us)
 void counter_gather(struct counter_flush *flush)
 {
     const struct counter *counter = flush->counter;
-    while (gathers(flush) && flush->takes < counter->gather && !flush->shard->closing) {
+    while (gathers(flush) && flush->takes > 0 && flush->takes < counter->gather &&
+           !counter->stopped && !flush->shard->closing) {
         int64_t now_us = flush->counters->settings.gather_clock_us();
         int64_t until_us = now_us + patience_left_us(counter, now_us);
         struct timespec until = {.tv_sec = until_us / 1000000,
@@ -32,6 +33,13 @@ void counter_gather(struct counter_flush *flush)
             break;
         pthread_cond_timedwait(&flush->shard->gathered, &flush->shard->lock, &until);
     }
+}
+
+void counter_gather_leave(struct counter_flush *flush)
+{
+    struct counter *counter = flush->counter;
+    counter->gather =
+        counter->gather > flush->takes ? (uint16_t)(counter->gather - flush->takes) : 0;
 }
 
 void counter_gather_sent(struct counter_flush *flush)

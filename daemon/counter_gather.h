@@ -14,6 +14,8 @@
 
 /* Waits for the takes that are expected; the lock is released meanwhile. */
 void counter_gather(struct counter_flush *flush);
+/* The flush leaves: its takes are expected no more. */
+void counter_gather_leave(struct counter_flush *flush);
 /* The flush is sent now: it is timed from here. */
 void counter_gather_sent(struct counter_flush *flush);
 /* The flush has served so many takes, and their clients are expected back. */

@@ -6,10 +6,15 @@
 #include "objectid.h"
 #include "store_worker.h"
 
+/* Who sends a daemon nothing while it is not ready would never find out that it is again: where
+ * nothing has failed for so long, since nothing was asked, the next ones may try. */
+#define FAILURE_COUNTS_MS 10000
+
 enum health_store health_store(const struct store_worker_stats *stats, struct clock_now now,
                                const struct config *config)
 {
-    if (stats->failing_ms != 0)
+    if (stats->stopped != NULL ||
+        (stats->failing_ms != 0 && now.boot_ms - stats->failed_ms < FAILURE_COUNTS_MS))
         return HEALTH_STORE_FAILS;
     if (stats->busy_ms != 0 && now.boot_ms - stats->busy_ms > config->limits.request_ms)
         return HEALTH_STORE_HANGS;

@@ -209,6 +209,7 @@ static void start_events(struct conn *conn, const struct http_request *request)
     count_answer(conn, response.status);
     if (!http->streaming)
         return;
+    conn->streams = true;
     http->last_event = last_event(request);
     put(out, "retry: 2000\n\n");
     put_events(conn);
@@ -479,7 +480,7 @@ static const char *sweep(struct conn *conn, const struct config *config)
     if ((http == NULL || !http->let_in) && conn->loop->server->dispatch->auth != NULL &&
         now_ms - conn->opened_ms >= config->limits.open_ms)
         return "has not authenticated (limits.open)";
-    if (conn->line == NULL && conn->stalled_ms == 0 &&
+    if (conn->line == NULL && conn->out.len == 0 &&
         now_ms - conn->active_ms >= config->http.idle_ms)
         return "is idle (http.idle)";
     return NULL;

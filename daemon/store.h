@@ -146,6 +146,8 @@ struct store {
     bool distant;             /* a commit takes longer than clients need to come back */
     bool shared;              /* other daemons may use the same store at the same time */
     char notice[160];         /* what the operator should know of this store; "": nothing */
+    const char *stopped; /* why nothing is committed any more, until a restart; NULL: it is. Set
+                          * in store_commit, where workers is 1 */
 };
 
 struct store_backend {

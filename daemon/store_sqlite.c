@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
 #include "row_cache.h"
 #include "sqlite_file.h"
 
@@ -28,21 +27,12 @@ struct sqlite_store {
     struct sqlite_meta saved; /* as it stands in the file */
     int log_pages;
     int fold_at;
-    const char *broken; /* why nothing is committed any more; NULL: all is well */
 };
 
 static const char disk_failed[] =
     "the disk failed to store: stopped; check the disk, then restart idmintd";
 static const char file_damaged[] =
     "the store's file is damaged: stopped; restore it from a backup, then restart idmintd";
-
-/* Nothing is committed any more. */
-static void stop(struct sqlite_store *self, const char *why)
-{
-    if (self->broken == NULL)
-        log_line(LOG_ERROR, "store: %s", why);
-    self->broken = why;
-}
 
 static void value_format(int64_t value, char text[VALUE_BYTES])
 {
@@ -332,7 +322,7 @@ static void fold_log(struct sqlite_store *self)
     else if (is_passing(rc))
         self->fold_at = self->log_pages + FOLD_PAGES;
     else
-        stop(self, disk_failed);
+        self->base.stopped = disk_failed;
 }
 
 /* The transaction did not come to its end. A failed COMMIT or fsync leaves open what is on the disk
@@ -348,22 +338,22 @@ static void fail(struct sqlite_store *self, struct store_op **ops, size_t count,
         snprintf(text, sizeof(text), "the store failed: %s (SQLite code %d)", sqlite3_errstr(rc),
                  rc);
     if (unknown)
-        stop(self, disk_failed);
+        self->base.stopped = disk_failed;
     else if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
-        stop(self, file_damaged);
+        self->base.stopped = file_damaged;
 
     /* Some errors have rolled back already. */
     if (sqlite3_get_autocommit(self->file.db) == 0 &&
         sqlite_file_run(&self->file, STATEMENT_ROLLBACK) != SQLITE_OK &&
         sqlite3_get_autocommit(self->file.db) == 0)
-        stop(self, disk_failed);
+        self->base.stopped = disk_failed;
     self->dirty = NULL;
     row_cache_clear(&self->cache);
     self->meta = self->saved;
     for (size_t i = 0; i < count; i++)
         store_op_fail(ops[i], unknown ? STORE_UNKNOWN : STORE_NOT_DONE, text);
     /* The log can be begun anew once it is folded: counters that exist then need no more room. */
-    if ((rc & 0xff) == SQLITE_FULL && self->broken == NULL) {
+    if ((rc & 0xff) == SQLITE_FULL && self->base.stopped == NULL) {
         self->fold_at = 0;
         fold_log(self);
     }
@@ -372,9 +362,9 @@ static void fail(struct sqlite_store *self, struct store_op **ops, size_t count,
 static void sqlite_commit(struct store *store, struct store_op **ops, size_t count)
 {
     struct sqlite_store *self = (struct sqlite_store *)store;
-    if (self->broken != NULL) {
+    if (self->base.stopped != NULL) {
         for (size_t i = 0; i < count; i++)
-            store_op_fail(ops[i], STORE_NOT_DONE, self->broken);
+            store_op_fail(ops[i], STORE_NOT_DONE, self->base.stopped);
         return;
     }
     int rc = begin(self);
@@ -409,7 +399,7 @@ static void sqlite_close(struct store *store)
 #ifdef SABOTAGE_EARLY_ACK
     (void)!sqlite3_exec(self->file.db, "COMMIT", NULL, NULL, NULL);
 #endif
-    sqlite_file_close(&self->file, self->broken != NULL);
+    sqlite_file_close(&self->file, self->base.stopped != NULL);
     row_cache_finish(&self->cache);
     free(self);
 }

@@ -91,15 +91,18 @@ static size_t close_all(struct store_op *list, struct store_op **ops)
     return count;
 }
 
-/* One line when the store begins to fail, one when it answers again. */
-static void tell(bool failed, enum store_result result, const char *text)
+/* One line when the store begins to fail, one when it answers again; or that it never will. */
+static void tell(const struct store_op *failed, const char *stopped)
 {
-    if (!failed)
+    if (failed == NULL && stopped == NULL)
         log_line(LOG_NOTICE, "store: answers again");
+    else if (failed == NULL)
+        log_line(LOG_ERROR, "store: %s", stopped);
     else
-        log_line(LOG_ERROR, "store: %s: %s; until it answers, what needs it gets an error",
-                 result == STORE_UNKNOWN ? "outcome unknown" : "not done",
-                 text[0] != '\0' ? text : "no reason given");
+        log_line(LOG_ERROR, "store: %s: %s; %s",
+                 failed->result == STORE_UNKNOWN ? "outcome unknown" : "not done",
+                 failed->text[0] != '\0' ? failed->text : "no reason given",
+                 stopped != NULL ? stopped : "until it answers, what needs it gets an error");
 }
 
 /* What a commit tells of the store. */
@@ -123,19 +126,21 @@ static bool note_health(struct store_worker *worker, const struct verdict *verdi
 {
     struct store_worker_stats *stats = &worker->stats;
     const struct store_op *failed = verdict->failed;
-    /* A file that can be read may still take no write. (One that is its daemon's own is written all
-     * the time; of one that is shared a follower may have nothing to write for long.) */
-    if (failed == NULL && stats->failing_to_write && !verdict->wrote && !worker->store->shared)
-        return false;
-    bool changed = (stats->failing_ms != 0) != (failed != NULL);
+    bool stopped = worker->store->stopped != stats->stopped;
+    bool changed = stopped || (stats->failing_ms != 0) != (failed != NULL);
+    stats->stopped = worker->store->stopped;
     if (failed == NULL) {
         stats->answered_ms = now_ms;
+        /* A disk that can be read may still take no write. */
+        if (stats->failing_to_write && !verdict->wrote)
+            return stopped;
         stats->failing_ms = 0;
         stats->failing_to_write = false;
         return changed;
     }
-    if (changed)
+    if (stats->failing_ms == 0)
         stats->failing_ms = now_ms;
+    stats->failed_ms = now_ms;
     stats->failing_to_write = stats->failing_to_write || verdict->failed_to_write;
     stats->failure = failed->result;
     memcpy(stats->failure_text, failed->text, sizeof stats->failure_text);
@@ -151,7 +156,6 @@ static void count_results(struct store_worker *worker, struct store_op **ops, si
         by_result[-ops[i]->result]++;
         judge(&verdict, ops[i]);
     }
-    const struct store_op *failed = verdict.failed;
     int64_t now_us = clock_us();
     struct store_worker_stats *stats = &worker->stats;
 
@@ -166,8 +170,7 @@ static void count_results(struct store_worker *worker, struct store_op **ops, si
     pthread_mutex_unlock(&worker->mutex);
 
     if (changed)
-        tell(failed != NULL, failed != NULL ? failed->result : STORE_DONE,
-             failed != NULL ? failed->text : "");
+        tell(verdict.failed, worker->store->stopped);
 }
 
 static void *worker_run(void *arg)

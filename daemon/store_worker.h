@@ -39,10 +39,12 @@ struct store_worker_stats {
     int64_t last_done_ms; /* the last commit with a DONE in it; 0: none yet */
     int64_t answered_ms;  /* the last commit that did not fail; the start where there is none yet */
     int64_t failing_ms;   /* since when commits fail; 0: they do not */
-    bool failing_to_write;     /* a write was among those that failed */
-    int64_t busy_ms;           /* begin of the oldest commit under way; 0: none */
+    int64_t failed_ms;    /* the last commit that failed */
+    int64_t busy_ms;      /* begin of the oldest commit under way; 0: none */
+    bool failing_to_write;     /* a write was among those that failed: one that succeeds ends it */
     enum store_result failure; /* of the last commit that failed, and why */
     char failure_text[128];
+    const char *stopped; /* as the store says */
 };
 
 /* batch: the most operations in one commit; the store may set a lower bound. Starts the threads. 0,

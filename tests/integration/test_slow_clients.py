@@ -64,6 +64,22 @@ def test_client_that_reads_late_gets_all(daemon):
         sender.join()
 
 
+@pytest.mark.parametrize("kind", ["tcp", "unix"])
+def test_client_that_reads_when_it_has_time(kind, start_daemon, tmp_path):
+    """What the kernel keeps for it costs the daemon nothing, and is no sign that it has gone."""
+    listen = "127.0.0.1:0" if kind == "tcp" else f"unix:{tmp_path}/socket"
+    daemon = start_daemon(listen=listen, settings={"limits.write": "1s"})
+    with Client(daemon.address) as late, Client(daemon.address) as other:
+        late.send(b"NEXT a\r\n" * 100)
+        seen = other.info("server")["uptime_in_seconds"]
+        # Some sweeps more than the limit.
+        wait_until(
+            lambda: int(other.info("server")["uptime_in_seconds"]) > int(seen) + 3, "time goes by"
+        )
+        assert [late.reply() for _ in range(100)] == list(range(1, 101))
+        assert late.call("NEXT", "a") == 101
+
+
 def test_replies_that_come_all_at_once(start_daemon):
     """300 requests wait for the clock, then all can be answered: 81 MB."""
     settings = {"limits.buffers": "16MiB", "oid.lead": "1s", "limits.request": "1m"}

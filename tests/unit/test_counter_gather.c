@@ -195,6 +195,118 @@ START_TEST(a_take_is_cancelled_meanwhile)
 }
 END_TEST
 
+/* Those of a flush that has left are expected no more; those of one that lands later are. */
+START_TEST(each_flight_has_its_own)
+{
+    struct bench *bench = gathering(1);
+    struct wish a[2], b[2], more[2];
+    struct batch first, second, third, fourth;
+    bench->flights = 2;
+    bench_restart(bench);
+    ask(bench, &a[0], "a", 1);
+    ask(bench, &a[1], "a", 1);
+    pick(bench, &first);
+    ask(bench, &b[0], "a", 1);
+    ask(bench, &b[1], "a", 1);
+    pick(bench, &second);
+    clock_us += COMMIT_US;
+    carry_out(bench, &first, 2);
+    ask(bench, &a[0], "a", 1);
+    ask(bench, &a[1], "a", 1);
+    pick(bench, &third); /* all that were expected */
+    carry_out(bench, &second, 2);
+    ask(bench, &b[0], "a", 1);
+    ask(bench, &b[1], "a", 1);
+    pick(bench, &fourth); /* these, and not those of the third once more */
+    carry_out(bench, &third, 2);
+    carry_out(bench, &fourth, 2);
+    clock_us += COMMIT_US;
+    serve(bench, more, 2);
+    bench_destroy(bench);
+}
+END_TEST
+
+/* The first one's flight lands while the second's takes wait: both are waited for. */
+START_TEST(flights_that_land_together_are_waited_for_together)
+{
+    struct bench *bench = gathering(1);
+    struct wish a[2], b[2];
+    struct batch first, second;
+    struct picker picker;
+    bench->flights = 2;
+    bench_restart(bench);
+    ask(bench, &a[0], "a", 1);
+    ask(bench, &a[1], "a", 1);
+    pick(bench, &first);
+    ask(bench, &b[0], "a", 1);
+    ask(bench, &b[1], "a", 1);
+    pick(bench, &second);
+    clock_us += COMMIT_US;
+    carry_out(bench, &first, 2);
+    carry_out(bench, &second, 2);
+    while (sem_trywait(&looked) == 0)
+        ;
+    ask(bench, &a[0], "a", 1);
+    begin_pick(bench, &picker);
+    ask(bench, &b[0], "a", 1);
+    ask(bench, &b[1], "a", 1);
+    ask(bench, &a[1], "a", 1);
+    end_pick(&picker, 4);
+    bench_destroy(bench);
+}
+END_TEST
+
+/* After a commit that took very long nobody waits long. */
+START_TEST(patience_has_an_end)
+{
+    struct bench *bench = gathering(1);
+    struct wish wishes[2];
+    struct batch batch;
+    ask(bench, &wishes[0], "a", 1);
+    ask(bench, &wishes[1], "a", 1);
+    pick(bench, &batch);
+    clock_us += 1000000;
+    carry_out(bench, &batch, 2);
+    clock_us += 20000;
+    ask(bench, &wishes[0], "a", 1);
+    pick(bench, &batch);
+    carry_out(bench, &batch, 1);
+    bench_destroy(bench);
+}
+END_TEST
+
+/* Nor is anybody waited for when the daemon stops, or where all are refused. */
+START_TEST(nothing_is_gathered_for_the_end)
+{
+    struct bench *bench = gathering(1);
+    struct wish wishes[2];
+    struct picker picker;
+    serve(bench, wishes, 2);
+    ask(bench, &wishes[0], "a", 1);
+    begin_pick(bench, &picker);
+    counters_give_back(bench->counters);
+    end_pick(&picker, 1);
+    ask(bench, &wishes[1], "a", 1);
+    step(bench);
+    ck_got(&wishes[1], 4);
+    bench_destroy(bench);
+}
+END_TEST
+
+/* More than is counted: it goes when so many have come as are. */
+START_TEST(very_many_are_enough)
+{
+    enum { VERY_MANY = 65600 };
+    struct bench *bench = gathering(1);
+    struct wish *wishes = calloc(VERY_MANY, sizeof *wishes);
+    ck_assert_ptr_nonnull(wishes);
+    serve(bench, wishes, VERY_MANY);
+    serve(bench, wishes, UINT16_MAX);
+    free(wishes);
+    bench_destroy(bench);
+}
+END_TEST
+
 /* A failed commit's clients may come back much later; and reserved values need no gathering. */
 START_TEST(nobody_is_expected)
 {
@@ -225,6 +337,11 @@ int main(void)
     tcase_add_test(gather, patience_ends_by_itself);
     tcase_add_test(gather, who_is_alone_waits_for_nobody);
     tcase_add_test(gather, a_take_is_cancelled_meanwhile);
+    tcase_add_test(gather, each_flight_has_its_own);
+    tcase_add_test(gather, flights_that_land_together_are_waited_for_together);
+    tcase_add_test(gather, patience_has_an_end);
+    tcase_add_test(gather, nothing_is_gathered_for_the_end);
+    tcase_add_test(gather, very_many_are_enough);
     tcase_add_loop_test(gather, nobody_is_expected, 0, 2);
     suite_add_tcase(suite, gather);
     return run_suite(suite);
