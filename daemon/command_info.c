@@ -311,7 +311,7 @@ static void info_oid(const struct dispatch *dispatch, struct clock_now now, stru
     oid_look(dispatch->oid, now, &state);
     line(out, "oid_last_second:%" PRIu64, state.tick >> 24);
     line(out, "oid_last_counter:%" PRIu64, state.tick & 0xffffff);
-    line(out, "oid_lead_ms:%" PRId64, state.lead_ms);
+    line(out, "oid_lead_ms:%" PRId64, state.lead_ms > 0 ? state.lead_ms : 0);
     line(out, "oid_window_ms:%" PRId64, state.window_ms);
     line(out, "oid_clock_step_waited_out:%d", state.forward_step);
 }

@@ -214,7 +214,7 @@ static const struct command_option force_options[] = {
 const struct command counter_commands[] = {
     {"next", "", "NAME [N]", "Take the next value of a counter, or N at once",
      "Prints the value; with N the first and the last.", 1, 2, false, NULL, run_next},
-    {"get", "", "NAME", "Print the greatest value issued; takes nothing",
+    {"get", "", "NAME", "Print the greatest value issued (with CACHE: reserved); takes nothing",
      "Exits with 1 where there is no such counter.", 1, 1, false, NULL, run_get},
     {"counter", "create", "NAME", "Make a counter", "", 1, 1, false, create_options, run_create},
     {"counter", "info", "NAME", "Show a counter's value and options", "", 1, 1, false, NULL,

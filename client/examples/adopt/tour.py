@@ -2,6 +2,7 @@
 number was issued once.
 
 usage: tour.py DIR [LANGUAGE ...]     DIR: where install.sh built; all languages if none is named
+MONGO_URI and MINT_URL (redis://HOST:PORT) say where MongoDB and idmintd are.
 """
 
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 
 import pymongo
+import redis
 import shop
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -96,10 +98,25 @@ def next_value(database, language):
     return database[counter.collection].find_one(counter.key)[counter.field] + 1
 
 
+def demand_both():
+    """MongoDB and idmintd are there; else the end, in words."""
+    mint_url = os.environ.get("MINT_URL", "redis://127.0.0.1:7377")
+    try:
+        with pymongo.MongoClient(shop.MONGO_URI, serverSelectionTimeoutMS=3000) as client:
+            client.admin.command("ping")
+        redis.Redis.from_url(mint_url).ping()
+    except (pymongo.errors.PyMongoError, redis.RedisError) as error:
+        sys.exit(
+            f"tour.py: {shop.MONGO_URI} (MONGO_URI) or {mint_url} (MINT_URL) does not answer; "
+            f"./dev run mongo starts both. {str(error).split(',')[0]}"
+        )
+
+
 def main():
     if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(COUNTER):
         sys.exit(__doc__)
     languages = sys.argv[2:] or list(COUNTER)
+    demand_both()
     with pymongo.MongoClient(shop.MONGO_URI) as client:
         database = client.get_default_database()
         first = {language: next_value(database, language) for language in languages}
