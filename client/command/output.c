@@ -50,8 +50,10 @@ static int exit_code(const struct idmint *handle, int outcome)
 int output_outcome(const struct command_context *context, int outcome, const char *what)
 {
     if (outcome != IDMINT_OK) {
-        output_error("%s: %s: %s", what, idmint_outcome_text(outcome),
-                     idmint_error(context->handle));
+        const char *error = idmint_error(context->handle);
+        bool asks = strncmp(error, "NOAUTH ", 7) == 0;
+        output_error("%s: %s: %s%s", what, idmint_outcome_text(outcome), error,
+                     asks ? " (here: --password-file FILE, or IDMINT_PASSWORD_FILE)" : "");
     }
     return exit_code(context->handle, outcome);
 }
