@@ -117,8 +117,11 @@ static bool is_host(const struct http_text *host)
     if (p == first || host->len > HOST_BYTES) {
         return false;
     }
-    if (brackets && (p == end || *p++ != ']')) {
-        return false;
+    if (brackets) {
+        if (p == end || *p != ']') {
+            return false;
+        }
+        p++;
     }
     if (p == end) {
         return true;
